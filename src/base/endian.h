@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_BASE_ENDIAN_H
+#define GREBE_BASE_ENDIAN_H
+
+/* Unaligned little-endian loads and stores, by shifts, so that any host gives the same. */
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t load_le16(const void *p)
+{
+    const unsigned char *b = p;
+    return (uint16_t)(b[0] | (unsigned)b[1] << 8);
+}
+
+static inline uint32_t load_le32(const void *p)
+{
+    const unsigned char *b = p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t load_le64(const void *p)
+{
+    const unsigned char *b = p;
+    return (uint64_t)load_le32(b) | (uint64_t)load_le32(b + 4) << 32;
+}
+
+static inline void store_le16(void *p, uint16_t v)
+{
+    unsigned char *b = p;
+    b[0] = (unsigned char)v;
+    b[1] = (unsigned char)(v >> 8);
+}
+
+static inline void store_le32(void *p, uint32_t v)
+{
+    unsigned char *b = p;
+    b[0] = (unsigned char)v;
+    b[1] = (unsigned char)(v >> 8);
+    b[2] = (unsigned char)(v >> 16);
+    b[3] = (unsigned char)(v >> 24);
+}
+
+static inline void store_le64(void *p, uint64_t v)
+{
+    unsigned char *b = p;
+    store_le32(b, (uint32_t)v);
+    store_le32(b + 4, (uint32_t)(v >> 32));
+}
+
+#endif
