@@ -53,6 +53,51 @@ struct arrow_type {
     int32_t precision, scale; /* DECIMAL */
 };
 
+/** Whether the kind has 32- or 64-bit offsets into a run of bytes (strings and binaries). */
+static inline bool arrow_kind_is_bytes(enum arrow_kind kind)
+{
+    return kind == ARROW_STRING || kind == ARROW_LARGE_STRING || kind == ARROW_BINARY ||
+           kind == ARROW_LARGE_BINARY;
+}
+static inline bool arrow_kind_is_view(enum arrow_kind kind)
+{
+    return kind == ARROW_STRING_VIEW || kind == ARROW_BINARY_VIEW;
+}
+/** Whether values are UTF-8. */
+static inline bool arrow_kind_is_text(enum arrow_kind kind)
+{
+    return kind == ARROW_STRING || kind == ARROW_LARGE_STRING || kind == ARROW_STRING_VIEW;
+}
+/** Lists with offsets, maps included. */
+static inline bool arrow_kind_is_list(enum arrow_kind kind)
+{
+    return kind == ARROW_LIST || kind == ARROW_LARGE_LIST || kind == ARROW_MAP;
+}
+static inline bool arrow_kind_is_list_view(enum arrow_kind kind)
+{
+    return kind == ARROW_LIST_VIEW || kind == ARROW_LARGE_LIST_VIEW;
+}
+static inline bool arrow_kind_is_union(enum arrow_kind kind)
+{
+    return kind == ARROW_DENSE_UNION || kind == ARROW_SPARSE_UNION;
+}
+/** 8 where offsets (or list-view sizes) are 64-bit, 4 where they are 32-bit, 0 without offsets. */
+static inline int arrow_offset_width(enum arrow_kind kind)
+{
+    switch (kind) {
+    case ARROW_LARGE_STRING:
+    case ARROW_LARGE_BINARY:
+    case ARROW_LARGE_LIST:
+    case ARROW_LARGE_LIST_VIEW: return 8;
+    case ARROW_STRING:
+    case ARROW_BINARY:
+    case ARROW_LIST:
+    case ARROW_LIST_VIEW:
+    case ARROW_MAP: return 4;
+    default: return 0;
+    }
+}
+
 /**
  * Read the format string.
  *
@@ -60,6 +105,15 @@ struct arrow_type {
  */
 grebe_status arrow_type_of(const struct ArrowSchema *schema, struct arrow_type *out,
                            grebe_error *err);
+
+/**
+ * Type ids of a union's children, in the order of the children.
+ *
+ * @param ids   Written, shape [128]: ids[i] is the type id of child i.
+ * @param index Written, shape [128]: child of a type id, -1 where the id is not used.
+ */
+grebe_status arrow_union_ids(const struct ArrowSchema *schema, int8_t *ids, int8_t *index,
+                             grebe_error *err);
 
 /** Whole tree: formats known, children counted, names present, depth <= ARROW_DEPTH_MAX. */
 grebe_status schema_check(const struct ArrowSchema *schema, grebe_error *err);
@@ -89,6 +143,10 @@ grebe_status schema_project(const grebe_allocator *a, const struct ArrowSchema *
 /** Replace the name of a schema that schema_new/schema_copy made. */
 grebe_status schema_set_name(const grebe_allocator *a, struct ArrowSchema *schema,
                              const char *name, grebe_error *err);
+
+/** Make a schema that schema_new made dictionary-encoded; `values` is moved in on success. */
+grebe_status schema_set_dictionary(const grebe_allocator *a, struct ArrowSchema *schema,
+                                   struct ArrowSchema *values, grebe_error *err);
 
 /** Call release if there is one; leaves an empty struct. */
 void schema_release(struct ArrowSchema *schema);
