@@ -104,6 +104,8 @@ struct io_store_ops {
 struct io_store {
     const struct io_store_ops *ops;
     grebe_context *ctx;
+    /* Stores of one scope see the same files under the same paths (all local ones do). */
+    const void *cache_scope;
 };
 
 /* ---- stores ---- */

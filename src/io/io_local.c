@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine's file system: the one place of the library that makes system calls on files.
+ * renameat2 and O_TMPFILE-like features need the GNU names.
+ */
+#define _GNU_SOURCE
+#include "io/io.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+
+enum { WRITE_BLOCK = 256 << 10, IO_CALL_MAX = 1 << 30 };
+
+static void fill_identity(const struct stat *st, struct io_identity *id)
+{
+    id->device = (uint64_t)st->st_dev;
+    id->inode = (uint64_t)st->st_ino;
+    id->size_bytes = (uint64_t)st->st_size;
+    id->modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    id->changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+}
+
+/* ---- reading ---- */
+
+struct local_file {
+    struct io_file file;
+    int fd;
+};
+
+static grebe_status local_read_some(struct io_file *f, uint64_t offset, void *dst, size_t len,
+                                    size_t *got, grebe_error *err)
+{
+    struct local_file *lf = (struct local_file *)f;
+    for (;;) {
+        ssize_t n = pread(lf->fd, dst, min_size(len, IO_CALL_MAX), (off_t)offset);
+        if (n >= 0) {
+            *got = (size_t)n;
+            return GREBE_OK;
+        }
+        if (errno != EINTR) {
+            return GREBE_FAIL_SYS(err, GREBE_EIO, errno, "%s: cannot read %zu bytes at %llu",
+                                  f->path, len, (unsigned long long)offset);
+        }
+    }
+}
+
+static void unmap(struct region *r) { munmap(r->data, r->len); }
+
+static grebe_status local_map(struct io_file *f, struct region **out, grebe_error *err)
+{
+    struct local_file *lf = (struct local_file *)f;
+    *out = NULL;
+    size_t len = (size_t)f->id.size_bytes;
+    void *p = mmap(NULL, len, PROT_READ, MAP_SHARED, lf->fd, 0);
+    if (p == MAP_FAILED) {
+        return GREBE_FAIL_SYS(err, errno == ENOMEM ? GREBE_ENOMEM : GREBE_EIO, errno,
+                              "%s: cannot map %zu bytes", f->path, len);
+    }
+    grebe_status st = region_wrap(f->a, p, len, unmap, NULL, out, err);
+    if (st != GREBE_OK) {
+        munmap(p, len);
+    }
+    return st;
+}
+
+static void local_close(struct io_file *f)
+{
+    struct local_file *lf = (struct local_file *)f;
+    if (lf->fd >= 0) {
+        close(lf->fd);
+    }
+    str_free(f->a, f->path);
+    mem_free(f->a, lf, sizeof *lf);
+}
+
+static const struct io_file_ops local_file_ops = { local_read_some, local_map, local_close };
+
+static grebe_status local_open(struct io_store *s, const char *path, struct io_file **out,
+                               grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct stat info;
+    struct local_file *f = mem_alloc_zero(s->ctx->a, sizeof *f);
+    if (f == NULL) {
+        return mem_fail(err, sizeof *f, path);
+    }
+    f->file.ops = &local_file_ops;
+    f->file.a = s->ctx->a;
+    f->fd = -1;
+    f->file.path = str_copy(s->ctx->a, path);
+    if (f->file.path == NULL) {
+        st = mem_fail(err, strlen(path), path);
+        goto out;
+    }
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it. */
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (f->fd < 0) {
+        st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot open", path);
+        goto out;
+    }
+    if (fstat(f->fd, &info) != 0) {
+        st = GREBE_FAIL_SYS(err, GREBE_EIO, errno, "%s: cannot stat", path);
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a file, found a %s", path,
+                        S_ISDIR(info.st_mode) ? "folder" : "device or pipe");
+        goto out;
+    }
+    fill_identity(&info, &f->file.id);
+    *out = &f->file;
+    f = NULL;
+out:
+    if (f != NULL) {
+        local_close(&f->file);
+    }
+    return st;
+}
+
+/* ---- folders ---- */
+
+static grebe_status local_stat(struct io_store *s, const char *path, struct io_info *out,
+                               grebe_error *err)
+{
+    (void)s;
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s", path);
+    }
+    fill_identity(&st, &out->id);
+    out->kind = S_ISREG(st.st_mode) ? IO_FILE : S_ISDIR(st.st_mode) ? IO_FOLDER : IO_OTHER;
+    return GREBE_OK;
+}
+
+static grebe_status local_list(struct io_store *s, const char *path, io_list_fn fn, void *arg,
+                               grebe_error *err)
+{
+    (void)s;
+    grebe_status st = GREBE_OK;
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot list", path);
+    }
+    for (;;) {
+        errno = 0;
+        struct dirent *entry = readdir(dir);
+        if (entry == NULL) {
+            if (errno != 0) {
+                st = GREBE_FAIL_SYS(err, GREBE_EIO, errno, "%s: cannot list", path);
+            }
+            break;
+        }
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        enum io_kind kind = entry->d_type == DT_REG   ? IO_FILE
+                            : entry->d_type == DT_DIR ? IO_FOLDER
+                                                      : IO_OTHER;
+        st = fn(arg, entry->d_name, kind, err);
+        if (st != GREBE_OK) {
+            break;
+        }
+    }
+    closedir(dir);
+    return st;
+}
+
+static grebe_status sync_folder(const char *path, grebe_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return GREBE_FAIL_SYS(err, GREBE_EIO, errno, "%s: cannot open the folder to sync it",
+                              path);
+    }
+    int failed = fsync(fd) != 0 ? errno : 0;
+    close(fd);
+    /* Some file systems cannot sync folders and say so with EINVAL; there is nothing more to do. */
+    if (failed != 0 && failed != EINVAL) {
+        return GREBE_FAIL_SYS(err, GREBE_EIO, failed, "%s: cannot sync the folder", path);
+    }
+    return GREBE_OK;
+}
+
+/* The folder that holds path: "." or what stands before the last '/'. Appended with a NUL. */
+static grebe_status parent_of(struct buf *dst, const char *path, grebe_error *err)
+{
+    size_t n = (size_t)(path_base_name(path) - path);
+    grebe_status st = n == 0 ? buf_put_text(dst, ".", err) : buf_put(dst, path, n, err);
+    if (st == GREBE_OK) {
+        st = buf_put_byte(dst, '\0', err);
+    }
+    return st;
+}
+
+static grebe_status make_one(char *path, bool is_durable, grebe_error *err)
+{
+    if (mkdir(path, 0777) == 0) {
+        if (!is_durable) {
+            return GREBE_OK;
+        }
+        char *slash = strrchr(path, '/');
+        const char *parent = slash == NULL ? "." : slash == path ? "/" : path;
+        if (slash != NULL && slash != path) {
+            *slash = '\0';
+        }
+        grebe_status st = sync_folder(parent, err);
+        if (slash != NULL && slash != path) {
+            *slash = '/';
+        }
+        return st;
+    }
+    int failed = errno;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        return GREBE_OK;
+    }
+    grebe_status code = failed == EEXIST || failed == ENOTDIR ? GREBE_EEXISTS
+                                                              : status_from_errno(failed);
+    return GREBE_FAIL_SYS(err, code, failed, "%s: cannot make the folder", path);
+}
+
+static grebe_status local_make_folders(struct io_store *s, const char *path, bool is_durable,
+                                       grebe_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return GREBE_OK;
+    }
+    char *copy = str_copy(s->ctx->a, path);
+    if (copy == NULL) {
+        return mem_fail(err, strlen(path), path);
+    }
+    grebe_status st = GREBE_OK;
+    for (char *p = copy; st == GREBE_OK && *p != '\0'; p++) {
+        if (*p == '/' && p != copy && p[-1] != '/') {
+            *p = '\0';
+            st = make_one(copy, is_durable, err);
+            *p = '/';
+        }
+    }
+    if (st == GREBE_OK && copy[0] != '\0') {
+        st = make_one(copy, is_durable, err);
+    }
+    str_free(s->ctx->a, copy);
+    return st;
+}
+
+static grebe_status local_remove(struct io_store *s, const char *path, grebe_error *err)
+{
+    (void)s;
+    if (unlink(path) != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot remove", path);
+    }
+    return GREBE_OK;
+}
+
+/* ---- writing ---- */
+
+struct local_writer {
+    struct io_writer writer;
+    int fd;
+    char *temporary;
+    unsigned char *block; /* small writes are gathered here */
+    size_t n_block;
+};
+
+static grebe_status write_out(struct local_writer *w, const unsigned char *p, size_t len,
+                              grebe_error *err)
+{
+    while (len > 0) {
+        ssize_t n = write(w->fd, p, min_size(len, IO_CALL_MAX));
+        if (n < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot write",
+                                  w->writer.path);
+        }
+        p += n;
+        len -= (size_t)n;
+    }
+    return GREBE_OK;
+}
+
+static grebe_status flush_block(struct local_writer *w, grebe_error *err)
+{
+    grebe_status st = write_out(w, w->block, w->n_block, err);
+    w->n_block = 0;
+    return st;
+}
+
+static grebe_status local_write(struct io_writer *iw, const void *bytes, size_t len,
+                                grebe_error *err)
+{
+    struct local_writer *w = (struct local_writer *)iw;
+    if (w->n_block + len > WRITE_BLOCK) {
+        grebe_status st = flush_block(w, err);
+        if (st != GREBE_OK || len >= WRITE_BLOCK) {
+            return st != GREBE_OK ? st : write_out(w, bytes, len, err);
+        }
+    }
+    memcpy(w->block + w->n_block, bytes, len);
+    w->n_block += len;
+    return GREBE_OK;
+}
+
+/* from gets the name to unless that is taken. Returns 0 or an errno value. */
+static int rename_if_absent(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return errno;
+    }
+    /* File systems without RENAME_NOREPLACE (NFS, some FUSE): a hard link is put-if-absent too. */
+    if (link(from, to) != 0) {
+        return errno;
+    }
+    unlink(from);
+    return 0;
+}
+
+static grebe_status local_publish(struct io_writer *iw, bool is_replace, grebe_error *err)
+{
+    struct local_writer *w = (struct local_writer *)iw;
+    grebe_status st = flush_block(w, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (iw->is_durable && fsync(w->fd) != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot sync", iw->path);
+    }
+    int closed = close(w->fd) != 0 ? errno : 0;
+    w->fd = -1;
+    if (closed != 0 && closed != EINTR) {
+        return GREBE_FAIL_SYS(err, status_from_errno(closed), closed, "%s: cannot close",
+                              iw->path);
+    }
+    int failed = 0;
+    if (is_replace) {
+        failed = rename(w->temporary, iw->path) != 0 ? errno : 0;
+    } else {
+        failed = rename_if_absent(w->temporary, iw->path);
+    }
+    if (failed == EEXIST) {
+        return GREBE_FAIL(err, GREBE_EEXISTS, "%s: exists already", iw->path);
+    }
+    if (failed != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot name the file",
+                              iw->path);
+    }
+    iw->is_published = true;
+    if (!iw->is_durable) {
+        return GREBE_OK;
+    }
+    struct buf parent = BUF_INIT(iw->a);
+    st = parent_of(&parent, iw->path, err);
+    if (st == GREBE_OK) {
+        st = sync_folder((const char *)parent.data, err);
+    }
+    buf_release(&parent);
+    if (st != GREBE_OK && err != NULL) {
+        err->status = GREBE_EUNKNOWN_OUTCOME;
+    }
+    return st == GREBE_OK ? GREBE_OK
+                          : error_wrap(err, GREBE_EUNKNOWN_OUTCOME, "%s: is named", iw->path);
+}
+
+static void local_writer_free(struct io_writer *iw)
+{
+    struct local_writer *w = (struct local_writer *)iw;
+    if (w->fd >= 0) {
+        close(w->fd);
+    }
+    if (!iw->is_published && w->temporary != NULL) {
+        unlink(w->temporary);
+    }
+    str_free(iw->a, w->temporary);
+    str_free(iw->a, iw->path);
+    mem_free(iw->a, w->block, WRITE_BLOCK);
+    mem_free(iw->a, w, sizeof *w);
+}
+
+static const struct io_writer_ops local_writer_ops = { local_write, local_publish,
+                                                       local_writer_free };
+
+/* ".tmp-<pid>-<random>" beside the file: never a name that some reader would take for data. */
+static grebe_status temporary_name(struct io_store *s, const char *path, char **out,
+                                   grebe_error *err)
+{
+    struct buf b = BUF_INIT(s->ctx->a);
+    unsigned char r[8];
+    grebe_status st = context_random(s->ctx, r, sizeof r, err);
+    if (st == GREBE_OK) {
+        st = buf_put(&b, path, (size_t)(path_base_name(path) - path), err);
+    }
+    if (st == GREBE_OK) {
+        st = buf_printf(&b, err, ".tmp-%ld-%02x%02x%02x%02x%02x%02x%02x%02x", (long)getpid(),
+                        r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
+    }
+    if (st == GREBE_OK) {
+        *out = str_copy_len(s->ctx->a, (const char *)b.data, b.len);
+        if (*out == NULL) {
+            st = mem_fail(err, b.len, "a name");
+        }
+    }
+    buf_release(&b);
+    return st;
+}
+
+static grebe_status local_create(struct io_store *s, const char *path, bool is_durable,
+                                 struct io_writer **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->ctx->a;
+    struct local_writer *w = mem_alloc_zero(a, sizeof *w);
+    if (w == NULL) {
+        return mem_fail(err, sizeof *w, path);
+    }
+    w->writer.ops = &local_writer_ops;
+    w->writer.a = a;
+    w->writer.is_durable = is_durable;
+    w->fd = -1;
+    w->writer.path = str_copy(a, path);
+    w->block = mem_alloc(a, WRITE_BLOCK);
+    if (w->writer.path == NULL || w->block == NULL) {
+        st = mem_fail(err, WRITE_BLOCK, path);
+        goto out;
+    }
+    GREBE_TRY(temporary_name(s, path, &w->temporary, err));
+    w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        int failed = errno;
+        str_free(a, w->temporary);
+        w->temporary = NULL;
+        st = GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot create", path);
+        goto out;
+    }
+    *out = &w->writer;
+    w = NULL;
+out:
+    if (w != NULL) {
+        local_writer_free(&w->writer);
+    }
+    return st;
+}
+
+static void local_free(struct io_store *s) { mem_free(s->ctx->a, s, sizeof *s); }
+
+static const struct io_store_ops local_store_ops = { local_open,   local_stat,   local_list,
+                                                     local_make_folders, local_remove,
+                                                     local_create, local_free };
+
+grebe_status io_local_new(grebe_context *ctx, struct io_store **out, grebe_error *err)
+{
+    struct io_store *s = mem_alloc_zero(ctx->a, sizeof *s);
+    *out = s;
+    if (s == NULL) {
+        return mem_fail(err, sizeof *s, "a store");
+    }
+    s->ops = &local_store_ops;
+    s->ctx = ctx;
+    s->cache_scope = &local_store_ops;
+    return GREBE_OK;
+}
