@@ -13,7 +13,7 @@
 #include "base/endian.h"
 #include "base/hash.h"
 
-enum { METADATA_CACHE_BYTES = 256 << 20, OPEN_FILES_MAX = 256 };
+enum { METADATA_CACHE_BYTES = 256 << 20, OPEN_FILES_MAX = 256, IDLE_BUFFER_BYTES = 64 << 20 };
 
 /* SOURCE_DATE_EPOCH: the convention of reproducible-builds.org; seconds since the epoch. */
 static int64_t system_clock_us(void *ctx)
@@ -48,12 +48,12 @@ grebe_status context_new(const grebe_context_options *options, grebe_context **o
         size_t n = options->struct_size < sizeof o ? options->struct_size : sizeof o;
         memcpy(&o, options, n);
     }
-    const grebe_allocator *a = o.allocator != NULL ? o.allocator : mem_system();
-    grebe_context *ctx = mem_alloc_zero(a, sizeof *ctx);
+    const grebe_allocator *inner = o.allocator != NULL ? o.allocator : mem_system();
+    grebe_context *ctx = mem_alloc_zero(inner, sizeof *ctx);
     if (ctx == NULL) {
         return mem_fail(err, sizeof *ctx, "a context");
     }
-    ctx->a = a;
+    ctx->caller_allocator = inner;
     ctx->log = o.log;
     ctx->log_ctx = o.log_ctx;
     ctx->clock_us = o.clock_us != NULL ? o.clock_us : system_clock_us;
@@ -68,6 +68,9 @@ grebe_status context_new(const grebe_context_options *options, grebe_context **o
     size_t files_max = o.open_files_max == UINT32_MAX ? 0
                        : o.open_files_max != 0        ? o.open_files_max
                                                       : OPEN_FILES_MAX;
+    GREBE_TRY(buffer_pool_new(inner, IDLE_BUFFER_BYTES, &ctx->buffers, err));
+    const grebe_allocator *a = buffer_pool_allocator(ctx->buffers);
+    ctx->a = a;
     GREBE_TRY(pool_new(a, &ctx->pool, err));
     GREBE_TRY(cache_new(a, metadata_bytes, 65536, &ctx->metadata, err));
     GREBE_TRY(cache_new(a, SIZE_MAX, files_max, &ctx->files, err));
@@ -86,7 +89,8 @@ void context_free(grebe_context *ctx)
     pool_free(ctx->pool);
     cache_free(ctx->metadata);
     cache_free(ctx->files);
-    mem_free(ctx->a, ctx, sizeof *ctx);
+    buffer_pool_free(ctx->buffers);
+    mem_free(ctx->caller_allocator, ctx, sizeof *ctx);
 }
 
 void grebe_context_set_threads(grebe_context *ctx, uint32_t threads)

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/buffer_pool.h"
 #include "base/cache.h"
 #include "base/pool.h"
 #include "grebe/context.h"
@@ -20,7 +21,9 @@ struct grebe_cancel {
 struct source_registry; /* source/source.h: what can be opened; set by src/grebe/ */
 
 struct grebe_context {
-    const grebe_allocator *a; /* what every room allocates from */
+    const grebe_allocator *a; /* what every room allocates from: the pool below */
+    const grebe_allocator *caller_allocator;
+    struct buffer_pool *buffers;
     struct pool *pool;
     atomic_uint threads; /* 0: one per core */
     uint64_t memory_limit_bytes;

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/buffer_pool.h"
 #include "base/cache.h"
 #include "base/checked.h"
 #include "base/endian.h"
@@ -249,6 +250,37 @@ static void test_cache__over_budget__oldest_go_first(void **state)
     assert_int_equal(n_freed, 20);
 }
 
+static void test_buffer_pool__large_block__kept_and_used_again(void **state)
+{
+    (void)state;
+    struct test_allocator t;
+    test_allocator_init(&t);
+    grebe_error err = GREBE_ERROR_INIT;
+    struct buffer_pool *p = NULL;
+    assert_ok(buffer_pool_new(&t.a, 4 << 20, &p, &err));
+    const grebe_allocator *a = buffer_pool_allocator(p);
+    uint64_t seed = test_seed();
+    void *x = mem_alloc_aligned(a, 300000, 64);
+    mem_free_aligned(a, x, 300000, 64);
+    size_t n_calls = t.n_calls;
+    assert_ptr_equal(mem_alloc_aligned(a, 310000, 64), x);
+    assert_int_equal(t.n_calls, n_calls);
+    mem_free_aligned(a, x, 310000, 64);
+    for (int i = 0; i < 300; i++) {
+        size_t size = (size_t)(test_random(&seed) % (8 << 20));
+        unsigned char *y = mem_alloc(a, size);
+        assert_non_null(y);
+        memset(y, 1, size);
+        size_t grown = size + (size_t)(test_random(&seed) % size + 1);
+        y = mem_resize(a, y, size, grown);
+        assert_non_null(y);
+        memset(y, 2, grown);
+        mem_free(a, y, grown);
+    }
+    buffer_pool_free(p);
+    assert_int_equal(t.n_live, 0);
+}
+
 static void test_region__last_reference__frees(void **state)
 {
     (void)state;
@@ -319,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_parallel_for__cancelled__stops),
         cmocka_unit_test(test_task__waited_and_abandoned__ran_or_not),
         cmocka_unit_test(test_cache__over_budget__oldest_go_first),
+        cmocka_unit_test(test_buffer_pool__large_block__kept_and_used_again),
         cmocka_unit_test(test_region__last_reference__frees),
         cmocka_unit_test(test_context__seeded__same_uuid),
         cmocka_unit_test(test_hash__known_vectors),
