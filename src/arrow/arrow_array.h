@@ -57,13 +57,35 @@ grebe_status array_share(const grebe_allocator *a, struct ArrowArray *array,
 struct array_shared *array_shared_keep(struct array_shared *s);
 void array_shared_drop(struct array_shared *s);
 const struct ArrowArray *array_shared_get(const struct array_shared *s);
+/** The array itself, for the holder of the only reference; s is gone. */
+void array_shared_take_back(struct array_shared *s, struct ArrowArray *out);
 
 /**
  * Rows [begin, begin + length) without copying; the slice keeps the shared array alive. Of a
- * struct array the children are sliced, its own offset is 0 (top-level validity must be NULL).
+ * struct array the children are sliced, its own offset is 0 (top-level validity must be NULL;
+ * every child as long as the struct).
  */
 grebe_status array_slice(struct array_shared *s, int64_t begin, int64_t length,
                          struct ArrowArray *out, grebe_error *err);
+
+/** As array_slice for any node inside the shared array (a child, say), by its offset and length. */
+grebe_status array_view(struct array_shared *s, const struct ArrowArray *node, int64_t begin,
+                        int64_t length, struct ArrowArray *out, grebe_error *err);
+
+/** The region behind buffer i of an array made here; NULL: foreign, a slice, or without owner. */
+struct region *array_buffer_owner(const struct ArrowArray *array, int64_t i);
+
+/**
+ * Rows as the library wants them: a struct array with offset 0, no top-level nulls and children
+ * of its own length. Costs nothing when it is so already.
+ *
+ * @param schema Struct type of the rows.
+ * @param array  Any producer's array; moved in on success.
+ * @return GREBE_OK; GREBE_ESCHEMA (no struct, or top-level nulls); GREBE_ECORRUPT (array_check).
+ */
+grebe_status array_import_rows(const grebe_allocator *a, const struct ArrowSchema *schema,
+                               struct ArrowArray *array, struct ArrowArray *out,
+                               grebe_error *err);
 
 /** A struct array from columns[0..n), which are moved in on success. */
 grebe_status array_struct(const grebe_allocator *a, int64_t length, struct ArrowArray *columns,
@@ -92,9 +114,13 @@ void bitmap_copy(uint8_t *dst, int64_t dst_begin, const uint8_t *src, int64_t sr
 /** Set n bits to one value. */
 void bitmap_fill(uint8_t *bits, int64_t begin, int64_t n, bool value);
 
-/** Whether slot i (before array->offset is added) is null, by validity bitmap and type. */
+/**
+ * Whether slot i (before array->offset is added) is null by its validity bitmap. An array
+ * without buffers and children is of null type. Unions and run-end-encoded arrays have no
+ * bitmap and are never null themselves; a union whose null_count is not 0 is misread.
+ */
 bool array_is_null(const struct ArrowArray *array, int64_t i);
-/** null_count, computed where it is -1. */
+/** null_count, computed where it is -1; unions as above. */
 int64_t array_null_count(const struct ArrowArray *array);
 
 /* ---- compute: arrow_compute.c ---- */
