@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GREBE_H
+#define GREBE_GREBE_H
+
+/* All of the public interface. */
+
+#include "grebe/alloc.h"
+#include "grebe/arrow.h"
+#include "grebe/context.h"
+#include "grebe/print.h"
+#include "grebe/scan.h"
+#include "grebe/source.h"
+#include "grebe/status.h"
+#include "grebe/table.h"
+#include "grebe/txn.h"
+#include "grebe/version.h"
+
+#endif

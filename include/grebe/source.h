@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_SOURCE_H
+#define GREBE_SOURCE_H
+
+/*
+ * Anything that can be read as rows: a version of a table, a file of a known format, a stream
+ * of Arrow IPC. What a name is, is found by looking at the content.
+ */
+
+#include "grebe/scan.h"
+#include "grebe/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An opened source. */
+typedef struct grebe_source grebe_source;
+
+/** What a source turned out to be. */
+typedef enum grebe_source_kind {
+    GREBE_SOURCE_TABLE = 0, /**< a version of a table */
+    GREBE_SOURCE_FILE = 1,  /**< a file with random access (Parquet) */
+    GREBE_SOURCE_STREAM = 2 /**< read once, in order (Arrow IPC, standard input) */
+} grebe_source_kind;
+
+/** Reads up to len bytes of a stream. Returns 0 with *got (0 only at the end), or an errno value. */
+typedef int (*grebe_read_fn)(void *read_ctx, void *dst, size_t len, size_t *got);
+
+/** How a source is opened. Fields beyond struct_size take their defaults. */
+typedef struct grebe_source_options {
+    uint32_t struct_size;
+
+    /** Format of a file or of standard input ("parquet", "arrow"); NULL: by content. Borrowed. */
+    const char *format;
+
+    /** Called for the source "-"; NULL: "-" is refused. Used until the source is closed. */
+    grebe_read_fn read;
+    void *read_ctx;
+
+    /** For tables; NULL: defaults. Borrowed for the call. */
+    const grebe_table_open_options *table;
+} grebe_source_options;
+
+#define GREBE_SOURCE_OPTIONS_INIT                       \
+    {                                                   \
+        sizeof(grebe_source_options), 0, 0, 0, 0        \
+    }
+
+/**
+ * Open a source.
+ *
+ * @param ctx     Borrowed; must outlive the source and its streams.
+ * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
+ *                or FORMAT:PATH ("parquet:data.bin"). Borrowed.
+ * @param options Borrowed; NULL: defaults.
+ * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
+ * @param err     Details on failure; may be NULL.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EUNSUPPORTED (no format of this build fits; object
+ *         stores); GREBE_ECORRUPT; GREBE_EINVAL; GREBE_EIO; GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_open(grebe_context *ctx, const char *uri,
+                                                          const grebe_source_options *options,
+                                                          grebe_source **out, grebe_error *err);
+
+/** @param source NULL is accepted. Streams and arrays that came from it stay valid. */
+GREBE_API void grebe_source_close(grebe_source *source);
+
+/** @return What the source is. */
+GREBE_API grebe_source_kind grebe_source_kind_of(const grebe_source *source);
+
+/** @return "table", "parquet", "arrow", …. Static string. */
+GREBE_API const char *grebe_source_format(const grebe_source *source);
+
+/** @return The table of a GREBE_SOURCE_TABLE (a file is one, too: a table of one file and no
+ *          versions), borrowed from the source; NULL for a stream. */
+GREBE_API const grebe_table *grebe_source_table(const grebe_source *source);
+
+/**
+ * @param source Borrowed.
+ * @param out    Struct schema, owned by the caller; empty on failure.
+ * @param err    Details on failure; may be NULL.
+ * @return GREBE_OK; GREBE_ENOMEM; GREBE_ECORRUPT; GREBE_EIO.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_schema(grebe_source *source,
+                                                            struct ArrowSchema *out,
+                                                            grebe_error *err);
+
+/**
+ * Rows, where they are known without reading the source.
+ *
+ * @return The number of rows; -1 for a stream.
+ */
+GREBE_API int64_t grebe_source_num_rows(const grebe_source *source);
+
+/** As grebe_table_scan(). A stream can be scanned once; the row id is the position. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_scan(grebe_source *source,
+                                                          const grebe_scan_options *options,
+                                                          struct ArrowArrayStream *out,
+                                                          grebe_error *err);
+
+/** As grebe_table_take(). A stream is read through once. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_take(grebe_source *source,
+                                                          const int64_t *row_ids, size_t n,
+                                                          const grebe_take_options *options,
+                                                          struct ArrowArray *out,
+                                                          struct ArrowSchema *out_schema,
+                                                          grebe_error *err);
+
+/** As grebe_table_count(). A stream is read through once. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_count(grebe_source *source,
+                                                           const grebe_scan_options *options,
+                                                           int64_t *out, grebe_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
