@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_CLI_CMD_H
+#define GREBE_CLI_CMD_H
+
+/*
+ * What every verb sees: its parsed words, the context, and where output goes. A verb is one
+ * entry of the table in cmd_table.c; its help text, man page and completions are made from that
+ * entry.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exit_code.h"
+#include "grebe/grebe.h"
+
+enum { OPT_VALUES_MAX = 256 };
+
+struct cli;
+
+/** One option of a verb. */
+struct opt_spec {
+    const char *name; /* without "--"; NULL ends a list */
+    const char *arg;  /* what its value is called; NULL: a flag */
+    const char *help; /* one line */
+    char short_name;  /* 0: none */
+};
+
+/** A verb. */
+struct cmd {
+    const char *name;
+    const char *usage;   /* what follows "grebe NAME" */
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs of the man page */
+    const char *example; /* command lines, NULL: none */
+    const struct opt_spec *options; /* beside the common ones */
+    const struct opt_spec *more_options; /* a second list shared by several verbs; NULL: none */
+    size_t positional_min, positional_max;
+    int (*run)(struct cli *cli);
+};
+
+/** The whole state of one invocation. */
+struct cli {
+    grebe_context *ctx;
+    const struct cmd *cmd;
+
+    char **positional; /* shape [n_positional] */
+    size_t n_positional;
+    struct {
+        const char *name;
+        const char *value; /* "" for a flag */
+    } values[OPT_VALUES_MAX];
+    size_t n_values;
+
+    int format; /* grebe_print_format */
+    bool is_quiet, is_verbose;
+    bool is_colored; /* standard output */
+    grebe_cancel *cancel;
+    grebe_call_options call; /* threads, memory, cancel, progress */
+    struct progress *progress;
+};
+
+/* ---- cmd_table.c ---- */
+extern const struct cmd *const cmd_list[]; /* NULL-ended, in the order of the help */
+const struct cmd *cmd_find(const char *name);
+extern const struct opt_spec common_options[];
+extern const struct opt_spec read_options[];  /* --columns --where --rows --limit --version … */
+extern const struct opt_spec write_options[]; /* --on-conflict --message --durable … */
+
+/* ---- verbs: cmd_*.c ---- */
+int cmd_create(struct cli *cli);
+int cmd_append(struct cli *cli);
+int cmd_add_column(struct cli *cli);
+int cmd_drop_column(struct cli *cli);
+int cmd_rename_column(struct cli *cli);
+int cmd_tag(struct cli *cli);
+int cmd_head(struct cli *cli);
+int cmd_scan(struct cli *cli);
+int cmd_count(struct cli *cli);
+int cmd_take(struct cli *cli);
+int cmd_schema(struct cli *cli);
+int cmd_info(struct cli *cli);
+int cmd_log(struct cli *cli);
+int cmd_explain(struct cli *cli);
+int cmd_check(struct cli *cli);
+int cmd_version(struct cli *cli);
+int cmd_help(struct cli *cli);
+int cmd_completions(struct cli *cli);
+
+/* ---- cmd_common.c: what several verbs do ---- */
+
+/** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */
+int open_source(struct cli *cli, const char *uri, grebe_source **out);
+/** Open a table for writing (or for log, tag, …). */
+int open_table(struct cli *cli, const char *uri, grebe_table **out);
+
+/** Fill scan options from --columns, --where, --rows, --limit, --with-row-id. The names stay
+ *  alive until the process ends. */
+int scan_options_from(struct cli *cli, grebe_scan_options *out);
+/** Fill write options from --group, --compression, …, and transaction options. */
+int write_options_from(struct cli *cli, grebe_write_options *out);
+int txn_options_from(struct cli *cli, grebe_txn_options *out);
+
+/** "a,\"b,c\",d" to names. Exit code; the memory stays until the process ends. */
+int split_names(struct cli *cli, const char *text, const char ***out, size_t *n);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opt.h"
+#include "out.h"
+
+static void *must(void *p)
+{
+    if (p == NULL) {
+        fputs("grebe: out of memory\n", stderr);
+        exit(EXIT_CODE_LIMIT);
+    }
+    return p;
+}
+
+static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
+{
+    (void)read_ctx;
+    errno = 0;
+    *got = fread(dst, 1, len, stdin);
+    return *got == 0 && ferror(stdin) ? (errno != 0 ? errno : EIO) : 0;
+}
+
+static int table_options(struct cli *cli, grebe_table_open_options *out)
+{
+    int compat = 0;
+    *out = (grebe_table_open_options)GREBE_TABLE_OPEN_OPTIONS_INIT;
+    int code = opt_choice(cli, "compat", "none|milvus", &compat);
+    out->compat = compat;
+    out->at = opt_get(cli, "version");
+    return code;
+}
+
+int open_source(struct cli *cli, const char *uri, grebe_source **out)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table_open_options table;
+    grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    int code = table_options(cli, &table);
+    if (code != 0) {
+        return code;
+    }
+    o.format = opt_get(cli, "input-format");
+    o.read = read_stdin;
+    o.table = &table;
+    grebe_status st = grebe_source_open(cli->ctx, uri, &o, out, &err);
+    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+}
+
+int open_table(struct cli *cli, const char *uri, grebe_table **out)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table_open_options o;
+    int code = table_options(cli, &o);
+    if (code != 0) {
+        return code;
+    }
+    grebe_status st = grebe_table_open(cli->ctx, uri, &o, out, &err);
+    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+}
+
+/* One name from *text up to ',' or the end; "quoted, with ""doubled"" quotes" or bare. */
+static bool next_name(const char **text, char *dst)
+{
+    const char *p = *text;
+    if (*p == '"') {
+        for (p++;; p++) {
+            if (*p == '\0') {
+                return false;
+            }
+            if (*p == '"' && p[1] == '"') {
+                p++;
+            } else if (*p == '"') {
+                p++;
+                break;
+            }
+            *dst++ = *p;
+        }
+        if (*p != ',' && *p != '\0') {
+            return false;
+        }
+    } else {
+        while (*p != ',' && *p != '\0') {
+            *dst++ = *p++;
+        }
+    }
+    *dst = '\0';
+    *text = p;
+    return true;
+}
+
+int split_names(struct cli *cli, const char *text, const char ***out, size_t *n)
+{
+    size_t max = 1;
+    for (const char *p = text; *p != '\0'; p++) {
+        max += *p == ',';
+    }
+    const char **names = must(calloc(max, sizeof *names));
+    size_t count = 0;
+    for (const char *p = text;;) {
+        char *name = must(malloc(strlen(p) + 1));
+        if (!next_name(&p, name)) {
+            return out_usage(cli, "expected names separated by commas, found \"%s\"", text);
+        }
+        if (name[0] == '\0' && text[0] != '"') {
+            return out_usage(cli, "empty name in \"%s\"", text);
+        }
+        names[count++] = name;
+        if (*p == '\0') {
+            break;
+        }
+        p++;
+    }
+    *out = names;
+    *n = count;
+    return 0;
+}
+
+int scan_options_from(struct cli *cli, grebe_scan_options *out)
+{
+    *out = (grebe_scan_options)GREBE_SCAN_OPTIONS_INIT;
+    int code = 0;
+    if (opt_has(cli, "columns")) {
+        const char **names = NULL;
+        code = split_names(cli, opt_get(cli, "columns"), &names, &out->n_columns);
+        out->columns = names;
+    }
+    out->where = opt_get(cli, "where");
+    out->with_row_id = opt_has(cli, "with-row-id");
+    out->call = &cli->call;
+    code = code != 0 ? code : opt_range(cli, "rows", &out->row_begin, &out->row_end);
+    code = code != 0 ? code : opt_int(cli, "limit", 0, INT64_MAX, &out->limit);
+    code = code != 0 ? code : opt_int(cli, "batch-rows", 1, INT64_MAX, &out->batch_rows);
+    return code;
+}
+
+static int parse_compression(struct cli *cli, grebe_write_options *out)
+{
+    const char *text = opt_get(cli, "compression");
+    if (text == NULL) {
+        return 0;
+    }
+    char *name = must(strdup(text));
+    char *colon = strchr(name, ':');
+    if (colon != NULL) {
+        char *end = NULL;
+        errno = 0;
+        long level = strtol(colon + 1, &end, 10);
+        if (errno != 0 || end == colon + 1 || *end != '\0' || level < -1000 || level > 1000) {
+            return out_usage(cli, "--compression: expected a level after ':', found \"%s\"", text);
+        }
+        *colon = '\0';
+        out->compression_level = (int32_t)level;
+    }
+    out->compression = name;
+    return 0;
+}
+
+int write_options_from(struct cli *cli, grebe_write_options *out)
+{
+    *out = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
+    int profile = GREBE_PROFILE_OPEN;
+    uint64_t row_group_bytes = 0;
+    size_t n_groups = 0;
+    int code = opt_choice(cli, "profile", "open|milvus", &profile);
+    code = code != 0 ? code : parse_compression(cli, out);
+    code = code != 0 ? code : opt_size(cli, "row-group-bytes", &row_group_bytes);
+    code = code != 0 ? code : opt_int(cli, "row-group-rows", 1, INT64_MAX, &out->row_group_rows);
+    if (code != 0) {
+        return code;
+    }
+    out->profile = profile;
+    out->file_format = opt_get(cli, "file-format");
+    out->row_group_bytes = row_group_bytes > INT64_MAX ? INT64_MAX : (int64_t)row_group_bytes;
+    out->call = &cli->call;
+    while (opt_nth(cli, "group", n_groups) != NULL) {
+        n_groups++;
+    }
+    grebe_group_spec *groups = must(calloc(n_groups + 1, sizeof *groups));
+    for (size_t i = 0; i < n_groups; i++) {
+        const char **names = NULL;
+        code = split_names(cli, opt_nth(cli, "group", i), &names, &groups[i].n_columns);
+        if (code != 0) {
+            return code;
+        }
+        groups[i].columns = names;
+    }
+    out->groups = groups;
+    out->n_groups = n_groups;
+    return 0;
+}
+
+int txn_options_from(struct cli *cli, grebe_txn_options *out)
+{
+    *out = (grebe_txn_options)GREBE_TXN_OPTIONS_INIT;
+    int strategy = GREBE_ON_CONFLICT_REBASE, durable = 0, profile = GREBE_PROFILE_OPEN;
+    int code = opt_choice(cli, "on-conflict", "rebase|fail|overwrite", &strategy);
+    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    code = code != 0 ? code : opt_choice(cli, "profile", "open|milvus", &profile);
+    out->on_conflict = strategy;
+    out->is_not_durable = durable == 1;
+    out->profile = profile;
+    out->message = opt_get(cli, "message");
+    return code;
+}

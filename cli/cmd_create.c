@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opt.h"
+#include "out.h"
+#include "rows.h"
+
+/* Report what was made, where it went and how large it is: for people, so on standard error. */
+static void report(struct cli *cli, const grebe_table *table)
+{
+    grebe_table_info *info = NULL;
+    char size[16];
+    if (cli->is_quiet || grebe_table_info_get(table, &info, NULL) != GREBE_OK) {
+        return;
+    }
+    out_note(cli, "%s: version %lld, %lld rows, %zu column group%s, %s", grebe_table_path(table),
+             (long long)info->version, (long long)info->n_rows, info->n_groups,
+             info->n_groups == 1 ? "" : "s", size_text(size, info->data_bytes));
+    grebe_table_info_free(info);
+}
+
+/* Append every source to the transaction, then commit: one version whatever their number. */
+static int append_all(struct cli *cli, grebe_txn *txn, char **uris, size_t n_uris)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_write_options write;
+    int code = write_options_from(cli, &write);
+    for (size_t i = 0; code == 0 && i < n_uris; i++) {
+        grebe_source *source = NULL;
+        struct ArrowArrayStream rows = { 0 };
+        grebe_scan_options scan;
+        code = open_source(cli, uris[i], &source);
+        code = code != 0 ? code : scan_options_from(cli, &scan);
+        if (code == 0) {
+            write.expected_rows = grebe_source_num_rows(source);
+            grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
+            if (st == GREBE_OK) {
+                st = grebe_txn_append(txn, &rows, &write, &err);
+            }
+            code = st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+        }
+        grebe_source_close(source);
+    }
+    return code;
+}
+
+static int commit(struct cli *cli, grebe_txn *txn)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *made = NULL;
+    if (grebe_txn_commit(txn, NULL, &made, &err) != GREBE_OK) {
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    report(cli, made);
+    grebe_table_close(made);
+    return 0;
+}
+
+static int create_from_schema(struct cli *cli, const char *path)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArrayStream rows = { 0 };
+    grebe_table_create_options create = GREBE_TABLE_CREATE_OPTIONS_INIT;
+    grebe_write_options write;
+    grebe_txn_options txn;
+    grebe_table *made = NULL;
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (f == NULL) {
+        err.status = errno == ENOENT ? GREBE_ENOTFOUND : GREBE_EIO;
+        snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(errno));
+        return out_error(cli, "create", &err);
+    }
+    size_t len = 0, capacity = 1 << 20;
+    char *text = malloc(capacity);
+    for (size_t got = 1; text != NULL && got > 0; len += got) {
+        if (len == capacity) {
+            char *grown = capacity < (size_t)64 << 20 ? realloc(text, capacity * 2) : NULL;
+            if (grown == NULL) {
+                break;
+            }
+            text = grown;
+            capacity *= 2;
+        }
+        got = fread(text + len, 1, capacity - len, f);
+    }
+    if (f != stdin) {
+        fclose(f);
+    }
+    int code = write_options_from(cli, &write);
+    code = code != 0 ? code : txn_options_from(cli, &txn);
+    if (code == 0 && text == NULL) {
+        code = EXIT_CODE_LIMIT;
+    }
+    if (code == 0) {
+        grebe_status st = grebe_schema_parse_json(cli->ctx, text, len, &schema, &err);
+        if (st == GREBE_OK) {
+            rows_empty_stream(&schema, &rows);
+            create.is_not_durable = txn.is_not_durable;
+            create.message = txn.message;
+            create.write = &write;
+            st = grebe_table_create(cli->ctx, cli->positional[0], &rows, &create, &made, &err);
+        }
+        code = st == GREBE_OK ? 0 : out_error(cli, "create", &err);
+    }
+    free(text);
+    if (code == 0) {
+        report(cli, made);
+    }
+    grebe_table_close(made);
+    return code;
+}
+
+int cmd_create(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table_open_options open = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_txn_options options;
+    grebe_table *table = NULL;
+    grebe_txn *txn = NULL;
+    const char *uri = cli->positional[0];
+
+    if (opt_has(cli, "schema") == opt_has(cli, "from")) {
+        return out_usage(cli, "expected one of --from SOURCE and --schema FILE");
+    }
+    if (opt_has(cli, "schema")) {
+        return create_from_schema(cli, opt_get(cli, "schema"));
+    }
+    /* --from takes one source; the words behind it are further ones: --from a b c */
+    size_t n_from = 0;
+    char *sources[OPT_VALUES_MAX + 1];
+    for (; opt_nth(cli, "from", n_from) != NULL; n_from++) {
+        sources[n_from] = strdup(opt_nth(cli, "from", n_from));
+    }
+    for (size_t i = 1; i < cli->n_positional && n_from < OPT_VALUES_MAX; i++) {
+        sources[n_from++] = cli->positional[i];
+    }
+    int code = txn_options_from(cli, &options);
+    if (code != 0) {
+        return code;
+    }
+    options.operation = "create";
+    options.on_conflict = GREBE_ON_CONFLICT_FAIL;
+    open.version = 0;
+    grebe_status st = grebe_table_open(cli->ctx, uri, &open, &table, &err);
+    int64_t latest = 0;
+    if (st == GREBE_OK) {
+        st = grebe_table_latest_version(table, &latest, &err);
+    }
+    if (st == GREBE_OK && latest > 0) {
+        st = GREBE_EEXISTS;
+        err.status = st;
+        snprintf(err.message, sizeof err.message, "%.300s: expected no table, found version %lld",
+                 uri, (long long)latest);
+    }
+    if (st == GREBE_OK) {
+        st = grebe_txn_new(table, &options, &txn, &err);
+    }
+    code = st == GREBE_OK ? append_all(cli, txn, sources, n_from)
+                          : out_error(cli, "create", &err);
+    code = code != 0 ? code : commit(cli, txn);
+    grebe_txn_free(txn);
+    grebe_table_close(table);
+    return code;
+}
+
+int cmd_append(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn_options options;
+    grebe_table *table = NULL;
+    grebe_txn *txn = NULL;
+    int code = txn_options_from(cli, &options);
+    code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
+    if (code == 0 && grebe_txn_new(table, &options, &txn, &err) != GREBE_OK) {
+        code = out_error(cli, "append", &err);
+    }
+    code = code != 0 ? code
+                     : append_all(cli, txn, cli->positional + 1, cli->n_positional - 1);
+    code = code != 0 ? code : commit(cli, txn);
+    grebe_txn_free(txn);
+    grebe_table_close(table);
+    return code;
+}
+
+/* Open the table, begin, let `change` add its operations, commit. */
+static int change_columns(struct cli *cli, grebe_status (*change)(struct cli *cli, grebe_txn *txn,
+                                                                  grebe_error *err))
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn_options options;
+    grebe_table *table = NULL;
+    grebe_txn *txn = NULL;
+    int code = txn_options_from(cli, &options);
+    code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
+    if (code == 0) {
+        grebe_status st = grebe_txn_new(table, &options, &txn, &err);
+        if (st == GREBE_OK) {
+            st = change(cli, txn, &err);
+        }
+        code = st == GREBE_OK ? commit(cli, txn) : out_error(cli, cli->cmd->name, &err);
+    }
+    grebe_txn_free(txn);
+    grebe_table_close(table);
+    return code;
+}
+
+static grebe_status drop_columns(struct cli *cli, grebe_txn *txn, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 1; st == GREBE_OK && i < cli->n_positional; i++) {
+        st = grebe_txn_drop_column(txn, cli->positional[i], err);
+    }
+    return st;
+}
+
+static grebe_status rename_column(struct cli *cli, grebe_txn *txn, grebe_error *err)
+{
+    return grebe_txn_rename_column(txn, cli->positional[1], cli->positional[2], err);
+}
+
+int cmd_drop_column(struct cli *cli) { return change_columns(cli, drop_columns); }
+
+int cmd_rename_column(struct cli *cli) { return change_columns(cli, rename_column); }
+
+int cmd_add_column(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn_options options;
+    grebe_write_options write;
+    grebe_scan_options scan = GREBE_SCAN_OPTIONS_INIT;
+    grebe_table *table = NULL;
+    grebe_txn *txn = NULL;
+    grebe_source *source = NULL;
+    struct ArrowArrayStream rows = { 0 };
+    int64_t begin = 0, end = INT64_MAX;
+    int code = txn_options_from(cli, &options);
+    code = code != 0 ? code : write_options_from(cli, &write);
+    code = code != 0 ? code : opt_range(cli, "rows", &begin, &end);
+    if (code == 0 && opt_has(cli, "columns")) {
+        const char **names = NULL;
+        code = split_names(cli, opt_get(cli, "columns"), &names, &scan.n_columns);
+        scan.columns = names;
+    }
+    code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
+    code = code != 0 ? code : open_source(cli, cli->positional[1], &source);
+    if (code == 0) {
+        scan.call = &cli->call;
+        write.expected_rows = grebe_source_num_rows(source);
+        grebe_status st = grebe_txn_new(table, &options, &txn, &err);
+        if (st == GREBE_OK) {
+            st = grebe_source_scan(source, &scan, &rows, &err);
+        }
+        if (st == GREBE_OK) {
+            st = grebe_txn_add_columns(txn, &rows, begin, end, &write, &err);
+        }
+        code = st == GREBE_OK ? commit(cli, txn) : out_error(cli, "add-column", &err);
+    }
+    grebe_txn_free(txn);
+    grebe_source_close(source);
+    grebe_table_close(table);
+    return code;
+}
+
+int cmd_tag(struct cli *cli)
+{
+    static const char *const columns[] = { "tag:text", "version:int", "time:text", "message:text",
+                                           NULL };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *table = NULL;
+    int code = open_table(cli, cli->positional[0], &table);
+    if (code != 0) {
+        return code;
+    }
+    grebe_status st = GREBE_OK;
+    if (cli->n_positional == 1) {
+        grebe_tag_list *tags = NULL;
+        st = grebe_table_tags(table, &tags, &err);
+        if (st == GREBE_OK) {
+            struct rows *r = rows_new(columns);
+            for (size_t i = 0; i < tags->n; i++) {
+                char time[40];
+                rows_text(r, tags->tags[i].name);
+                rows_int(r, tags->tags[i].version);
+                rows_text(r, time_text(time, tags->tags[i].time_us));
+                rows_text(r, tags->tags[i].message);
+            }
+            code = rows_print(cli, r);
+        }
+        grebe_tag_list_free(tags);
+    } else if (opt_has(cli, "delete")) {
+        st = grebe_table_tag_delete(table, cli->positional[1], &err);
+    } else {
+        char *name = cli->positional[1];
+        char *at = strrchr(name, '@');
+        int64_t version = grebe_table_version(table);
+        if (at != NULL) {
+            char *end = NULL;
+            errno = 0;
+            version = strtoll(at + 1, &end, 10);
+            if (errno != 0 || end == at + 1 || *end != '\0' || version < 1) {
+                grebe_table_close(table);
+                return out_usage(cli, "expected NAME@VERSION, found \"%s\"", name);
+            }
+            *at = '\0';
+        }
+        st = grebe_table_tag(table, name, version, opt_get(cli, "message"), &err);
+    }
+    grebe_table_close(table);
+    return st == GREBE_OK ? code : out_error(cli, "tag", &err);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opt.h"
+#include "out.h"
+
+static int scan(struct cli *cli, int64_t limit_default)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o;
+    grebe_source *source = NULL;
+    struct ArrowArrayStream rows = { 0 };
+    int code = scan_options_from(cli, &o);
+    if (!opt_has(cli, "limit")) {
+        o.limit = limit_default;
+    }
+    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    if (code == 0) {
+        grebe_status st = grebe_source_scan(source, &o, &rows, &err);
+        code = st == GREBE_OK ? out_rows(cli, &rows) : out_error(cli, cli->cmd->name, &err);
+    }
+    grebe_source_close(source);
+    return code;
+}
+
+int cmd_head(struct cli *cli)
+{
+    enum { HEAD_ROWS = 10 };
+    return scan(cli, HEAD_ROWS);
+}
+
+int cmd_scan(struct cli *cli) { return scan(cli, -1); }
+
+int cmd_count(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o;
+    grebe_source *source = NULL;
+    int64_t n = 0;
+    int code = scan_options_from(cli, &o);
+    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    if (code == 0) {
+        grebe_status st = grebe_source_count(source, &o, &n, &err);
+        if (st != GREBE_OK) {
+            code = out_error(cli, "count", &err);
+        } else if (cli->format == GREBE_PRINT_JSON || cli->format == GREBE_PRINT_JSONL) {
+            out_printf("{\"rows\":%lld}\n", (long long)n);
+        } else {
+            out_printf("%lld\n", (long long)n);
+        }
+    }
+    grebe_source_close(source);
+    return code;
+}
+
+/* ---- take ---- */
+
+struct ids {
+    int64_t *data;
+    size_t n, capacity;
+};
+
+static bool add_id(struct ids *ids, int64_t id)
+{
+    if (ids->n == ids->capacity) {
+        size_t capacity = ids->capacity == 0 ? 1024 : ids->capacity * 2;
+        int64_t *grown = realloc(ids->data, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        ids->data = grown;
+        ids->capacity = capacity;
+    }
+    ids->data[ids->n++] = id;
+    return true;
+}
+
+/* Whole numbers separated by commas or white space; "A:B" stands for A … B-1. */
+static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
+{
+    const char *p = text;
+    for (;;) {
+        while (*p == ',' || isspace((unsigned char)*p)) {
+            p++;
+        }
+        if (*p == '\0') {
+            return 0;
+        }
+        char *end = NULL;
+        errno = 0;
+        long long first = strtoll(p, &end, 10), last = 0;
+        bool is_good = errno == 0 && end != p;
+        last = first;
+        if (is_good && *end == ':') {
+            p = end + 1;
+            last = strtoll(p, &end, 10) - 1;
+            is_good = errno == 0 && end != p && last >= first - 1 && last - first < 1 << 30;
+        }
+        if (!is_good || (*end != '\0' && *end != ',' && !isspace((unsigned char)*end))) {
+            char word[40];
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ", \t\r\n"), p);
+            return out_usage(cli, "expected row ids (whole numbers) or BEGIN:END, found \"%s\"",
+                             word);
+        }
+        for (long long id = first; id <= last; id++) {
+            if (!add_id(ids, id)) {
+                return EXIT_CODE_LIMIT;
+            }
+        }
+        p = end;
+    }
+}
+
+static int read_ids(struct cli *cli, const char *path, struct ids *ids)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (f == NULL) {
+        err.status = errno == ENOENT ? GREBE_ENOTFOUND : GREBE_EIO;
+        snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(errno));
+        return out_error(cli, "take", &err);
+    }
+    char *line = NULL;
+    size_t capacity = 0;
+    int code = 0;
+    while (code == 0 && getline(&line, &capacity, f) >= 0) {
+        code = parse_ids(cli, line, ids);
+    }
+    free(line);
+    if (f != stdin) {
+        fclose(f);
+    }
+    return code;
+}
+
+/* One batch as a stream, so that it prints like everything else. */
+struct one_batch {
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+};
+
+static int one_schema(struct ArrowArrayStream *s, struct ArrowSchema *out)
+{
+    struct one_batch *one = s->private_data;
+    if (one->schema.release == NULL) {
+        return EINVAL;
+    }
+    *out = one->schema;
+    one->schema.release = NULL;
+    return 0;
+}
+
+static int one_next(struct ArrowArrayStream *s, struct ArrowArray *out)
+{
+    struct one_batch *one = s->private_data;
+    *out = one->batch;
+    memset(&one->batch, 0, sizeof one->batch);
+    return 0;
+}
+
+static const char *one_error(struct ArrowArrayStream *s)
+{
+    (void)s;
+    return "the schema can be asked for once";
+}
+
+static void one_release(struct ArrowArrayStream *s)
+{
+    struct one_batch *one = s->private_data;
+    if (one->schema.release != NULL) {
+        one->schema.release(&one->schema);
+    }
+    if (one->batch.release != NULL) {
+        one->batch.release(&one->batch);
+    }
+    s->release = NULL;
+}
+
+int cmd_take(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_take_options o = GREBE_TAKE_OPTIONS_INIT;
+    grebe_source *source = NULL;
+    struct ids ids = { 0 };
+    struct one_batch one;
+    int missing = GREBE_MISSING_ERROR, code = 0;
+    memset(&one, 0, sizeof one);
+
+    if (opt_has(cli, "rows") == opt_has(cli, "rows-from")) {
+        return out_usage(cli, "expected one of --rows LIST and --rows-from FILE");
+    }
+    code = opt_has(cli, "rows") ? parse_ids(cli, opt_get(cli, "rows"), &ids)
+                                : read_ids(cli, opt_get(cli, "rows-from"), &ids);
+    code = code != 0 ? code : opt_choice(cli, "missing", "error|null", &missing);
+    o.missing = missing;
+    o.with_row_id = opt_has(cli, "with-row-id");
+    o.call = &cli->call;
+    if (code == 0 && opt_has(cli, "columns")) {
+        const char **names = NULL;
+        code = split_names(cli, opt_get(cli, "columns"), &names, &o.n_columns);
+        o.columns = names;
+    }
+    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    if (code == 0) {
+        grebe_status st = grebe_source_take(source, ids.data, ids.n, &o, &one.batch, &one.schema,
+                                            &err);
+        if (st != GREBE_OK) {
+            code = out_error(cli, "take", &err);
+        } else {
+            struct ArrowArrayStream rows = { one_schema, one_next, one_error, one_release, &one };
+            code = out_rows(cli, &rows);
+        }
+    }
+    free(ids.data);
+    grebe_source_close(source);
+    return code;
+}

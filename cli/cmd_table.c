@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every verb and option, once: help, man pages and completions are made from these tables. */
+#include "cmd.h"
+
+#include <string.h>
+
+const struct opt_spec common_options[] = {
+    { "format", "table|json|jsonl|csv|arrow", "form of the output (default table)", 'f' },
+    { "threads", "N", "use at most N threads (default: all cores; GREBE_THREADS)", 0 },
+    { "memory-limit", "SIZE", "aim to stay below SIZE of working memory (GREBE_MEMORY_LIMIT)", 0 },
+    { "progress", "auto|always|never|json", "progress on standard error (default auto: on a terminal)", 0 },
+    { "quiet", NULL, "print nothing but data and errors", 'q' },
+    { "verbose", NULL, "say more on standard error", 'v' },
+    { "help", NULL, "show the help of the verb", 'h' },
+    { NULL, NULL, NULL, 0 },
+};
+
+#define OPEN_OPTIONS                                                                             \
+    { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
+    { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
+    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
+
+const struct opt_spec read_options[] = {
+    { "columns", "A,B", "columns to read, in this order (default: all)", 'c' },
+    { "where", "EXPR", "only rows for which EXPR is true", 'w' },
+    { "rows", "BEGIN:END", "only row ids from BEGIN up to, not including, END", 0 },
+    { "limit", "N", "at most N rows", 'n' },
+    { "batch-rows", "N", "at most N rows in a batch of the output stream", 0 },
+    { "with-row-id", NULL, "add the row id as first column, _rowid", 0 },
+    OPEN_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec open_only_options[] = {
+    OPEN_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+const struct opt_spec write_options[] = {
+    { "message", "TEXT", "kept in the version's log", 'm' },
+    { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
+    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    { "file-format", "parquet", "format of the data files", 0 },
+    { "compression", "zstd[:3]|lz4|snappy|none", "codec and level of the data files", 0 },
+    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
+    { "row-group-rows", "N", "most rows of a row group", 0 },
+    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec create_options[] = {
+    { "from", "SOURCE", "rows of the table; may be repeated", 0 },
+    { "schema", "FILE", "make an empty table with this schema (as grebe schema --format json prints it)", 0 },
+    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec append_options[] = {
+    { "columns", "A,B", "columns of the source to use (default: all)", 'c' },
+    { "where", "EXPR", "only rows of the source for which EXPR is true", 'w' },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec add_column_options[] = {
+    { "columns", "A,B", "columns of the source to add (default: all)", 'c' },
+    { "rows", "BEGIN:END", "rows of the table that the source's rows belong to (default: all)", 0 },
+    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec tag_options[] = {
+    { "delete", NULL, "remove the tag", 0 },
+    { "message", "TEXT", "kept with the tag", 'm' },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec take_options[] = {
+    { "rows", "LIST", "row ids such as 9,0,9,4 or 10:20, in the order wanted", 0 },
+    { "rows-from", "FILE", "row ids from a text file, - for standard input", 0 },
+    { "columns", "A,B", "columns to read, in this order (default: all)", 'c' },
+    { "missing", "error|null", "what becomes of an id that is not there (default error)", 0 },
+    { "with-row-id", NULL, "add the row id as first column, _rowid", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec log_options[] = {
+    { "limit", "N", "only the newest N versions", 'n' },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec check_options[] = {
+    { "deep", NULL, "decode every value, not only footers and page headers", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec version_options[] = {
+    { "build", NULL, "say how the library was built", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec help_options[] = {
+    { "man", NULL, "the page as a man page (troff)", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+enum { ANY = 1 << 20 };
+
+static const struct cmd cmd_create_spec = {
+    "create", "create TABLE --from SOURCE… | --schema FILE [--group A,B]…",
+    "make a table from files, or an empty one from a schema",
+    "Rows of all sources become version 1 of the table TABLE, a folder that is made. Without "
+    "--group all scalar columns share files, and each vector or large binary column has files of its "
+    "own, so that a scan of one vector column reads nothing else and a new column never touches "
+    "the old ones. With several sources the first decides the columns; the others must fit.",
+    "grebe create words --from glove_20k.parquet --group word,rank --group vector\n"
+    "grebe create t --schema schema.json",
+    create_options, write_options, 1, ANY, cmd_create
+};
+static const struct cmd cmd_append_spec = {
+    "append", "append TABLE SOURCE…", "add rows at the end of a table",
+    "Columns fit by name: a missing nullable column becomes null, a type that widens without loss "
+    "is cast, anything else is exit 11 with the column, the expected and the found type. All "
+    "sources together make one new version.",
+    "grebe append words more.parquet --message 'second half'",
+    append_options, write_options, 2, ANY, cmd_append
+};
+static const struct cmd cmd_add_column_spec = {
+    "add-column", "add-column TABLE SOURCE [--columns A,B]", "add columns to the rows of a table",
+    "The rows of SOURCE belong to the rows of TABLE in order; there must be as many. The new "
+    "columns get files of their own: no existing file is touched.",
+    "grebe add-column words norms.parquet",
+    add_column_options, write_options, 2, 2, cmd_add_column
+};
+static const struct cmd cmd_drop_column_spec = {
+    "drop-column", "drop-column TABLE NAME…", "take columns out of the next version",
+    "Older versions keep the columns; the files stay where they are.",
+    "grebe drop-column words norm",
+    NULL, write_options, 2, ANY, cmd_drop_column
+};
+static const struct cmd cmd_rename_column_spec = {
+    "rename-column", "rename-column TABLE OLD NEW", "give a column another name",
+    "No data file changes: the new name is kept in the version, beside the name that the files "
+    "have. Programs that do not know Grebe's entries go on seeing the old name.",
+    "grebe rename-column words rank frequency_rank",
+    NULL, write_options, 3, 3, cmd_rename_column
+};
+static const struct cmd cmd_tag_spec = {
+    "tag", "tag TABLE [NAME[@VERSION]] [--delete]", "name a version, or list the names",
+    "A tag is made once and never moved. TABLE@NAME then opens that version.",
+    "grebe tag words first@1\ngrebe head words@first",
+    tag_options, open_only_options, 1, 2, cmd_tag
+};
+static const struct cmd cmd_head_spec = {
+    "head", "head SOURCE [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
+    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a Parquet file, an Arrow stream, or - for "
+    "standard input. FORMAT:PATH says what a file is.",
+    "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
+    NULL, read_options, 1, 1, cmd_head
+};
+static const struct cmd cmd_scan_spec = {
+    "scan", "scan SOURCE [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
+    "All rows, or those that --rows and --where leave. Only files of needed columns are opened, and "
+    "row groups whose statistics rule the predicate out are not read.",
+    "grebe scan words --columns word --where 'rank >= 19990' --format csv",
+    NULL, read_options, 1, 1, cmd_scan
+};
+static const struct cmd cmd_count_spec = {
+    "count", "count SOURCE [--where EXPR]", "count rows",
+    "Without --where no data file is opened.",
+    "grebe count words --where 'rank < 10'",
+    NULL, read_options, 1, 1, cmd_count
+};
+static const struct cmd cmd_take_spec = {
+    "take", "take SOURCE --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
+    "Rows come in the order asked for, duplicates are kept. The id of a row is given out when it is "
+    "appended, counts up from 0, and never changes; in a file it is the position. An id beyond the "
+    "end is exit 2.",
+    "grebe take words --rows 9,0,9,4 --columns word,vector --format json",
+    take_options, open_only_options, 1, 1, cmd_take
+};
+static const struct cmd cmd_schema_spec = {
+    "schema", "schema SOURCE", "show the columns and their types",
+    "With --format json in the form that create --schema takes.",
+    "grebe schema words --format json",
+    NULL, open_only_options, 1, 1, cmd_schema
+};
+static const struct cmd cmd_info_spec = {
+    "info", "info SOURCE", "show what a version consists of",
+    "Rows, bytes, column groups and their files, delete logs, indexes, statistics entries.",
+    "grebe info words --format json",
+    NULL, open_only_options, 1, 1, cmd_info
+};
+static const struct cmd cmd_log_spec = {
+    "log", "log TABLE [--limit N]", "list the versions, newest first",
+    "Version, time of the commit, operation, rows, files, message.",
+    "grebe log words",
+    log_options, open_only_options, 1, 1, cmd_log
+};
+static const struct cmd cmd_explain_spec = {
+    "explain", "explain SOURCE [--columns A,B] [--where EXPR]", "show what a scan would read",
+    "Files, row groups and bytes, without reading values.",
+    "grebe explain words --columns vector --where 'rank < 100'",
+    NULL, read_options, 1, 1, cmd_explain
+};
+static const struct cmd cmd_check_spec = {
+    "check", "check SOURCE [--deep]", "verify a table or a file",
+    "Findings are listed, one a row; exit 5 when there are errors. --deep decodes every value and holds it "
+    "against checksums and statistics.",
+    "grebe check words --deep",
+    check_options, open_only_options, 1, 1, cmd_check
+};
+static const struct cmd cmd_version_spec = {
+    "version", "version [--build]", "say which version this is", "", NULL,
+    version_options, NULL, 0, 0, cmd_version
+};
+static const struct cmd cmd_help_spec = {
+    "help", "help [VERB]", "show the verbs, or one of them", "", "grebe help take",
+    help_options, NULL, 0, 1, cmd_help
+};
+static const struct cmd cmd_completions_spec = {
+    "completions", "completions bash|zsh|fish", "print completions for a shell",
+    "", "grebe completions bash > ~/.local/share/bash-completion/completions/grebe",
+    NULL, NULL, 1, 1, cmd_completions
+};
+
+const struct cmd *const cmd_list[] = {
+    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
+    &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
+    &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
+    &cmd_check_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
+};
+
+const struct cmd *cmd_find(const char *name)
+{
+    for (size_t i = 0; cmd_list[i] != NULL; i++) {
+        if (strcmp(cmd_list[i]->name, name) == 0) {
+            return cmd_list[i];
+        }
+    }
+    return NULL;
+}
