@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_PARQUET_PARQUET_WRITE_INTERNAL_H
+#define GREBE_PARQUET_PARQUET_WRITE_INTERNAL_H
+
+/*
+ * The writer's inside. Rows of a batch are shredded into one pw_chunk per leaf (levels and
+ * dense physical values), a full row group's chunks are encoded to pages in memory, on several
+ * threads, and written one after another by the calling thread. What a chunk's bytes are
+ * depends on its values and the options alone, so the file is the same for any thread count.
+ */
+
+#include <pthread.h>
+
+#include "arrow/arrow_array.h"
+#include "codec/codec_compress.h"
+#include "parquet/parquet_meta.h"
+#include "source/source.h"
+
+enum {
+    PW_ROWS_MULTIPLE = 64,          /* row groups are multiples of it, but the last */
+    PW_GROUP_BYTES = 1 << 20,       /* in-memory bytes: one vector page a group */
+    PW_GROUP_BYTES_BULK = 16 << 20, /* for files of many groups: keeps the footer small */
+    PW_GROUPS_BEFORE_BULK = 256,
+    PW_GROUP_GROWTH_MAX = 4,        /* a group beyond so many times its target ends early */
+    PW_PAGE_ROWS = 4096,            /* scalar pages: what a lookup decodes */
+    PW_PAGE_BYTES = 64 << 10,
+    PW_VECTOR_PAGE_BYTES = 1 << 20,
+    PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
+    PW_DICT_BYTES_MAX = 64 << 10,
+    PW_DICT_SAMPLE = 1024,
+    PW_BOUND_BYTES = 64,            /* strings in statistics are cut here */
+    PW_LEVELS_MAX = 2 * ARROW_DEPTH_MAX + 2
+};
+
+/**
+ * A codec is used only where it saves a quarter of the chunk: a page that can be addressed or
+ * decoded at memory speed is worth more than the 18 % that zstd takes off typical columns.
+ */
+enum { PW_SAVING_PCT = 25, PW_SAVING_ASKED_PCT = 5 };
+
+/* ---- schema: parquet_write_schema.c ---- */
+
+enum pw_shape { PW_VALUE, PW_LIST, PW_STRUCT };
+
+/** How a leaf's values lie in a chunk. */
+enum pw_store {
+    PW_BOOL,  /* one byte each */
+    PW_FIXED, /* width bytes each, as PLAIN has them */
+    PW_BYTES  /* end offsets (int64) and bytes */
+};
+
+/** Order of statistics. */
+enum pw_order {
+    PW_UNORDERED, PW_ORDER_BOOL, PW_ORDER_I32, PW_ORDER_U32, PW_ORDER_I64, PW_ORDER_U64,
+    PW_ORDER_F16, PW_ORDER_F32, PW_ORDER_F64, PW_ORDER_BYTES, PW_ORDER_DECIMAL
+};
+
+/** A field on the way from a column to a leaf. */
+struct pw_node {
+    struct arrow_type type; /* of a dictionary-encoded field: of its values */
+    enum pw_shape shape;
+    bool is_dictionary;
+    enum arrow_kind index_kind; /* is_dictionary */
+    bool is_optional;
+    uint8_t def;       /* level of a slot that is present here (list: not yet the elements) */
+    uint8_t rep;       /* PW_LIST: repetition level of its elements */
+    int32_t child;     /* which child of the Arrow field is next on the way */
+    const char *name;  /* for messages */
+};
+
+struct pw_leaf {
+    int32_t column; /* top-level field */
+    uint8_t n_nodes;
+    struct pw_node *nodes; /* shape [n_nodes]; the last one is the value */
+    uint8_t max_def, max_rep;
+    int32_t type;          /* enum pq_type */
+    uint32_t width;        /* PW_FIXED: bytes of a value */
+    enum pw_store store;
+    enum pw_order order;
+    bool is_utf8;
+    bool is_integer;       /* DELTA_BINARY_PACKED is possible */
+    bool is_number_list;   /* top-level list of numbers: may be vectors */
+    bool is_blob;          /* fixed-size binary: addressed, not decoded */
+    bool is_plain_binary;  /* milvus keeps no statistics of it */
+    struct pq_bytes *path; /* path_in_schema, shape [n_path] */
+    int32_t n_path;
+};
+
+struct pw_schema {
+    struct ArrowSchema arrow; /* owned copy */
+    struct pw_leaf *leaves;
+    uint32_t n_leaves;
+    struct pq_schema_element *elements; /* depth first, root first */
+    uint32_t n_elements;
+};
+
+/** Arrays go to the arena; release frees the Arrow copy. */
+grebe_status pw_schema_build(const grebe_allocator *a, struct arena *ar,
+                             const struct ArrowSchema *schema, struct pw_schema *out,
+                             grebe_error *err);
+void pw_schema_release(struct pw_schema *s);
+
+/* ---- one column of one row group ---- */
+
+enum pw_mode {
+    PW_FLAT,   /* one slot a row; `valid` holds the nulls */
+    PW_VECTOR, /* every row null or a list of `dim` non-null elements */
+    PW_NESTED  /* levels spelled out */
+};
+
+/** Smallest and largest value of a range; positions are indices of values. */
+struct pw_bounds {
+    bool has;
+    union pw_number {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } min, max;
+    int64_t min_at, max_at; /* orders by bytes */
+    int64_t n_nan;
+};
+
+struct pw_page {
+    int64_t row_begin, n_rows;
+    int64_t slot_begin, n_slots;
+    int64_t value_begin, n_values;
+    int64_t unencoded_bytes; /* PW_BYTES: content without lengths */
+    int32_t encoding;
+    size_t body_begin, body_len; /* raw levels and values in the scratch body */
+    size_t offset, size;         /* with header, from the chunk's begin; known after assembly */
+    struct pw_bounds bounds;
+};
+
+struct pw_chunk {
+    const grebe_allocator *a;
+    const struct pw_leaf *leaf;
+    enum pw_mode mode;
+    int64_t n_rows, n_slots, n_values, n_null_rows;
+    int64_t dim;           /* PW_VECTOR; 0 until the first non-null row */
+    struct buf valid;      /* PW_FLAT, PW_VECTOR: bitmap of rows; empty while there is no null */
+    struct buf rep, def;   /* PW_NESTED: a byte a slot */
+    struct buf values;     /* by leaf->store */
+    struct buf ends;       /* PW_BYTES: int64_t [n_values] */
+    struct buf scratch;    /* validity of dictionary-encoded input */
+    /* Result of pw_chunk_encode. */
+    struct buf pages;      /* struct pw_page */
+    struct buf out;        /* bytes of the chunk from out_begin on */
+    size_t out_begin;
+    size_t align_at;       /* offset in the chunk that must come to lie on a multiple of 64; */
+    bool is_aligned;       /*   meant only if set */
+    bool has_dictionary;   /* the chunk begins with a dictionary page of dictionary_size bytes */
+    size_t dictionary_size;
+    enum codec_id codec;
+    int64_t uncompressed_size; /* headers included */
+    struct pw_bounds bounds;
+    bool has_bounds;       /* min and max hold the chunk's bounds */
+    bool is_min_exact, is_max_exact;
+    struct buf min, max;
+    struct buf column_index; /* encoded; empty: none */
+    int64_t unencoded_bytes;
+};
+
+static inline struct pw_page *pw_page_at(const struct pw_chunk *c, size_t i)
+{
+    return (struct pw_page *)(void *)c->pages.data + i;
+}
+static inline size_t pw_page_count(const struct pw_chunk *c)
+{
+    return c->pages.len / sizeof(struct pw_page);
+}
+
+void pw_chunk_init(struct pw_chunk *c, const grebe_allocator *a, const struct pw_leaf *leaf);
+void pw_chunk_release(struct pw_chunk *c);
+/** Forget the rows, keep the memory. */
+void pw_chunk_clear(struct pw_chunk *c);
+
+/* ---- shredding: parquet_write_shred.c ---- */
+
+/** Rows [begin, begin + n) of the leaf's top-level column are added to the chunk. */
+grebe_status pw_chunk_add(struct pw_chunk *c, const struct ArrowArray *column, int64_t begin,
+                          int64_t n, grebe_error *err);
+
+/* ---- values: parquet_write_values.c ---- */
+
+/** Add n values from slot `begin` (offset already added), none of them null. */
+grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
+                           const struct ArrowArray *array, int64_t begin, int64_t n,
+                           grebe_error *err);
+/** Index of dictionary-encoded slot i (offset added). */
+int64_t pw_index_at(enum arrow_kind kind, const struct ArrowArray *array, int64_t i);
+/** Bytes of value i of a PW_BYTES chunk, and its length. */
+const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len);
+/** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
+int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
+
+/* ---- encoding ---- */
+
+/** What is the same for all chunks. */
+struct pw_config {
+    enum codec_id codec;  /* CODEC_NONE: nothing is compressed */
+    int level;
+    bool is_codec_asked;  /* the caller named it */
+    bool is_milvus;
+};
+
+/** Memory of one worker; everything is empty between chunks. */
+struct pw_scratch {
+    struct pw_scratch *next;
+    struct codec_workspace ws;
+    struct buf body;   /* raw pages */
+    struct buf packed; /* compressed pages */
+    struct buf piece;  /* one encoded part */
+    struct buf entries; /* dictionary: value numbers (int64_t) in order of their first appearance */
+    struct buf index;   /* dictionary: uint32_t per value */
+    struct buf table;   /* dictionary: hash table */
+};
+
+void pw_scratch_init(struct pw_scratch *s, const grebe_allocator *a);
+void pw_scratch_release(struct pw_scratch *s);
+
+/** Pages, statistics and column index of a full chunk. */
+grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, grebe_error *err);
+
+/** parquet_write_vector.c: pages whose values can be addressed in the file. */
+grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err);
+/** Append the repetition level bytes (without length) of n lists of dim elements. */
+grebe_status pw_vector_levels(struct buf *dst, int64_t n, int64_t dim, grebe_error *err);
+
+/** parquet_write_levels.c: v1 level bytes of a page, with their lengths. */
+grebe_status pw_levels_put(const struct pw_chunk *c, const struct pw_page *p, struct buf *dst,
+                           struct buf *piece, grebe_error *err);
+/** Add the page's levels to histograms of max level + 1 entries each. */
+void pw_levels_count(const struct pw_chunk *c, const struct pw_page *p, int64_t *rep,
+                     int64_t *def);
+/** Nulls of the rows [begin, end) of a flat or vector chunk. */
+int64_t pw_null_rows(const struct pw_chunk *c, int64_t begin, int64_t end);
+/** The slots and values of rows [row_begin, row_begin + n_rows), which follow those of `before`
+ *  (NULL: from the chunk's begin). */
+void pw_page_range(const struct pw_chunk *c, const struct pw_page *before, int64_t n_rows,
+                   struct pw_page *out);
+
+/* parquet_write_encode.c: values of a page; append to dst. */
+grebe_status pw_put_plain(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                          grebe_error *err);
+grebe_status pw_put_delta(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                          grebe_error *err);
+grebe_status pw_put_delta_length(const struct pw_chunk *c, int64_t begin, int64_t n,
+                                 struct buf *dst, struct buf *piece, grebe_error *err);
+/** Bytes of values [begin, begin + n) in PLAIN. */
+int64_t pw_plain_size(const struct pw_chunk *c, int64_t begin, int64_t n);
+
+/* parquet_write_dictionary.c */
+struct pw_dictionary {
+    struct pw_scratch *s;
+    const struct pw_chunk *c;
+    size_t n_slots;
+    int64_t n_values; /* how many were looked up */
+    size_t size_bytes; /* PLAIN size of the entries */
+};
+grebe_status pw_dictionary_begin(struct pw_dictionary *d, const struct pw_chunk *c,
+                                 struct pw_scratch *s, grebe_error *err);
+/** Look up values [n_values, end). */
+grebe_status pw_dictionary_add(struct pw_dictionary *d, int64_t end, grebe_error *err);
+static inline size_t pw_dictionary_count(const struct pw_dictionary *d)
+{
+    return d->s->entries.len / sizeof(int64_t);
+}
+/** The dictionary page's body; the body of index values [begin, begin + n). */
+grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
+                                       grebe_error *err);
+grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
+                                     struct buf *dst, grebe_error *err);
+
+/* ---- statistics: parquet_write_stats.c ---- */
+
+void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
+/** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. */
+grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
+                                 grebe_error *err);
+/** The bytes of one bound. *has false: there is no legal bound of at most cut_len bytes. */
+grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b, bool is_max,
+                            size_t cut_len, struct buf *dst, bool *is_exact, bool *has,
+                            grebe_error *err);
+
+/* ---- the file ---- */
+
+/** One row group in the making. */
+struct pw_group {
+    struct pw_chunk *chunks; /* shape [n_leaves] */
+    int64_t n_rows;
+    int64_t n_bytes;         /* in-memory bytes as the plan counts them */
+    bool is_full;            /* encode and write */
+};
+
+/** A part of a batch that goes to one group. */
+struct pw_piece {
+    struct pw_group *group;
+    int64_t begin, n;
+};
+
+struct pw_writer {
+    struct format_writer base;
+    grebe_context *ctx;
+    const grebe_allocator *a;
+    struct io_writer *to;
+    struct call call;
+    struct pw_config config;
+    struct arena arena; /* schema and footer */
+    struct pw_schema schema;
+    int64_t group_bytes, group_rows_max, expected_rows;
+    bool is_group_bytes_given;
+    int64_t group_rows; /* 0 until the first rows came */
+    struct pw_group *groups; /* shape [n_groups_max]; groups[0] is the one being filled */
+    size_t n_groups_max;
+    struct pw_piece *pieces; /* shape [n_groups_max] */
+    size_t n_pieces;
+    const struct ArrowArray *batch; /* during write */
+    pthread_mutex_t lock;           /* guards `idle` */
+    bool has_lock;
+    struct pw_scratch *idle;
+    int64_t n_rows;
+    uint64_t position;
+    struct buf row_groups;     /* struct pq_row_group */
+    struct buf column_indexes; /* encoded, one after another */
+    struct buf offset_indexes;
+    struct buf milvus_groups;  /* text of row_group_metadata */
+    struct pq_key_value *metadata;
+    size_t n_metadata;
+    bool is_failed, is_finished;
+};
+
+/** parquet_write_plan.c: cut the rows of a batch from *begin on into pieces[0..n_pieces). */
+grebe_status pw_plan(struct pw_writer *w, int64_t *begin, grebe_error *err);
+
+/** parquet_write_footer.c: bytes of a full group go to the file, its metadata to the footer. */
+grebe_status pw_group_write(struct pw_writer *w, struct pw_group *g, grebe_error *err);
+grebe_status pw_footer_write(struct pw_writer *w, struct file_summary *out, grebe_error *err);
+grebe_status pw_metadata_keep(struct pw_writer *w, const struct format_write_options *options,
+                              grebe_error *err);
+
+#endif
