@@ -9,7 +9,11 @@
  * several headers which define them can be included together.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "grebe/context.h"
+#include "grebe/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +65,59 @@ struct ArrowArrayStream {
 };
 
 #endif /* ARROW_C_STREAM_INTERFACE */
+
+/**
+ * A deep copy of a schema.
+ *
+ * @param schema Borrowed.
+ * @param out    Owned by the caller (release callback); empty on failure.
+ * @return GREBE_OK; GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_schema_copy(grebe_context *ctx,
+                                                          const struct ArrowSchema *schema,
+                                                          struct ArrowSchema *out,
+                                                          grebe_error *err);
+
+/**
+ * Put a schema together from its children.
+ *
+ * @param format      Arrow format string; NULL: a copy of children[0] with another name.
+ * @param name        Name of the field. Borrowed.
+ * @param is_nullable Whether values may be null.
+ * @param children    Shape [n_children]; moved in on success.
+ * @param out         Owned by the caller (release callback); empty on failure.
+ * @return GREBE_OK; GREBE_ESCHEMA (format, number of children); GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_schema_make(grebe_context *ctx, const char *format,
+                                                          const char *name, bool is_nullable,
+                                                          struct ArrowSchema *children,
+                                                          size_t n_children,
+                                                          struct ArrowSchema *out,
+                                                          grebe_error *err);
+
+/**
+ * A second owner of an array's memory, without a copy: both are released on their own.
+ *
+ * @param array Any array; replaced by another owner of the same memory. Unchanged on failure.
+ * @param out   Owned by the caller; empty on failure.
+ * @return GREBE_OK; GREBE_ENOMEM.
+ *
+ * Threads: one at a time on one array.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_array_view(grebe_context *ctx,
+                                                         struct ArrowArray *array,
+                                                         struct ArrowArray *out,
+                                                         grebe_error *err);
+
+/**
+ * What a failed call on a stream means. For a stream of Grebe status and message are those of the
+ * failure; for another one they are made from the errno value and get_last_error.
+ *
+ * @param stream Borrowed; not released.
+ * @param code   What get_schema or get_next returned, not 0.
+ * @param err    Filled.
+ */
+GREBE_API void grebe_stream_error(struct ArrowArrayStream *stream, int code, grebe_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grebe: versioned tables for data sets with vectors.
+
+Everything that holds rows speaks the Arrow PyCapsule interface in and out, and so works with pyarrow, polars,
+duckdb, pandas and nanoarrow without being built for any of them.
+
+    table = grebe.create("words", pyarrow_table)
+    table.take([9, 0, 9], columns=["word"]).to_pyarrow()
+    table = table.add_columns({"norm": numpy_array})
+"""
+
+from . import _core, _errors
+from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
+                      NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
+from ._rows import Batch, Schema, Stream
+from ._table import Table, Transaction, _uri, open_table
+
+_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema)
+
+__version__ = _core.version
+Column = _core.Column
+
+
+def create(uri, data, *, groups=None, file_format="parquet", durable=True, message=None, **options):
+    """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
+
+    groups: lists of column names that share files; columns that none names are grouped by default (all scalars
+    together, each vector on its own). options: compression, compression_level, row_group_bytes,
+    row_group_rows, profile ("open" or "milvus")."""
+    options.update(groups=groups, file_format=file_format, durable=durable, message=message)
+    return _core.create(_uri(uri), data, options)
+
+
+def open(uri, version=None, *, compat=None, storage_options=None):
+    """Open a version of a table: the latest, a number, a tag, or a time."""
+    return open_table(uri, version, compat, storage_options)
+
+
+def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
+    """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream."""
+    return _core.read(_uri(source), format, columns=columns, where=where, rows=rows, limit=limit,
+                      batch_rows=batch_rows, with_row_id=with_row_id)
+
+
+def write(path, data, *, compression=None, durable=False, **options):
+    """Write rows to one file, in the format that its name ends in. Gives the number of rows."""
+    options.update(compression=compression, durable=durable)
+    return _core.write(_uri(path), data, options)
+
+
+def set_threads(n):
+    """Threads that one call may use at most; None or 0: one per core."""
+    _core.set_threads(n or 0)
+
+
+__all__ = ["Auth", "Batch", "Cancelled", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
+           "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "open", "read", "set_threads", "write"]

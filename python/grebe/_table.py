@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and transactions: thin classes over the C handles."""
+
+import datetime
+import os
+
+from . import _core
+
+
+def _uri(uri):
+    return os.fspath(uri) if not isinstance(uri, str) else uri
+
+
+def _at(version):
+    """What the C library takes for a version: a number, a tag or a time, as text."""
+    if version is None:
+        return None
+    if isinstance(version, datetime.datetime):
+        if version.tzinfo is None:
+            version = version.astimezone()
+        return version.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return str(version)
+
+
+class Table(_core.Table):
+    """One version of a table. Immutable: writing methods give a new Table at the version that they made.
+
+    Reading methods may be called from several threads. A Table pickles as its address, version and
+    options."""
+
+    __slots__ = ("_compat",)
+
+    def versions(self):
+        """Numbers of all versions, ascending."""
+        return self._versions()
+
+    def at(self, version):
+        """Another version: a number, a tag, or a time."""
+        return self._at(_at(version))
+
+    def log(self, limit=None):
+        """What is known of each version, newest first: a list of dicts."""
+        return self._log(limit or 0)
+
+    def scan(self, columns=None, where=None, rows=None, limit=None, batch_rows=None, with_row_id=False):
+        """Rows in order, as a Stream."""
+        return self._scan(columns, where, rows, limit, batch_rows, with_row_id)
+
+    def take(self, rows, columns=None, missing="error", with_row_id=False):
+        """Rows by id, in the order asked, duplicates kept, as a Batch."""
+        return self._take(rows, columns, missing, with_row_id)
+
+    def count(self, where=None):
+        """Number of rows, of those for which `where` is true."""
+        return self._count(where)
+
+    def check(self, deep=False):
+        """Findings of a verification: a list of (severity, place, message); empty when all is well."""
+        return self._check(deep)
+
+    def tag(self, name, version=None, message=None):
+        """Name a version (default: this one)."""
+        self._tag(name, version, message)
+
+    def delete_tag(self, name):
+        """Remove a name."""
+        self._tag(name, delete=True)
+
+    def transaction(self, on_conflict="rebase", message=None, durable=True):
+        """A context manager with the writing methods: all or nothing, one new version."""
+        return Transaction(self, on_conflict, message, durable)
+
+    def _one(self, on_conflict, message, durable, change):
+        txn = Transaction(self, on_conflict, message, durable)
+        with txn:
+            change(txn)
+        return txn.table
+
+    def append(self, data, *, on_conflict="rebase", message=None, durable=True, **options):
+        """Add rows at the end. Gives the new version."""
+        return self._one(on_conflict, message, durable, lambda t: t.append(data, **options))
+
+    def add_columns(self, data, rows=None, *, on_conflict="rebase", message=None, durable=True, **options):
+        """Add columns for the rows that are there. Gives the new version."""
+        return self._one(on_conflict, message, durable, lambda t: t.add_columns(data, rows, **options))
+
+    def drop_columns(self, names, *, on_conflict="rebase", message=None, durable=True):
+        """Take columns out of the next version. Gives the new version."""
+        return self._one(on_conflict, message, durable, lambda t: t.drop_columns(names))
+
+    def rename_column(self, old, new, *, on_conflict="rebase", message=None, durable=True):
+        """Give a column another name. Gives the new version."""
+        return self._one(on_conflict, message, durable, lambda t: t.rename_column(old, new))
+
+    def __arrow_c_schema__(self):
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __len__(self):
+        return self.num_rows
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __reduce__(self):
+        return open_table, (self.uri, self.version, getattr(self, "_compat", None))
+
+    def __repr__(self):
+        return f"<grebe.Table {self.uri!r} version {self.version}: {self.num_rows} rows, {len(self.schema)} columns>"
+
+
+class Transaction:
+    """Several changes as one new version. Leaving the block commits; an exception gives all up.
+
+    After the block `table` is the new version."""
+
+    def __init__(self, table, on_conflict="rebase", message=None, durable=True):
+        self._txn = _core.Txn(table, on_conflict, message, durable)
+        self.table = None
+
+    def append(self, data, **options):
+        self._txn._append(data, options)
+
+    def add_columns(self, data, rows=None, **options):
+        self._txn._add_columns(data, rows, options)
+
+    def drop_columns(self, names):
+        for name in [names] if isinstance(names, str) else names:
+            self._txn._drop_column(name)
+
+    def rename_column(self, old, new):
+        self._txn._rename_column(old, new)
+
+    def commit(self):
+        """Publish now. Gives the new version."""
+        self.table = self._txn._commit()
+        return self.table
+
+    def abort(self):
+        """Give everything up."""
+        self._txn._abort()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None:
+            self.abort()
+        elif self.table is None:
+            self.commit()
+        return False
+
+
+def open_table(uri, version=None, compat=None, storage_options=None):
+    table = _core.open(_uri(uri), _at(version), compat, storage_options)
+    if compat is not None:
+        table._compat = compat
+    return table

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_PYTHON_CORE_H
+#define GREBE_PYTHON_CORE_H
+
+/*
+ * The extension module grebe._core: handles of the C library as Python objects. No logic of its
+ * own: arguments in, one call of the library without the GIL, results or exception out. The
+ * classes that people see derive from these in Python.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grebe/grebe.h"
+
+/* One interpreter, one state: the module refuses to be loaded into a second one. */
+struct core_state {
+    grebe_context *ctx;       /* of the process; lives until its end */
+    PyObject *error_classes;  /* dict: status name -> exception class */
+    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class;
+};
+extern struct core_state core;
+
+/* ---- core_error.c ---- */
+/** Set the exception that fits; always NULL. */
+PyObject *core_raise(const grebe_error *err);
+/** As core_raise for functions that give int; always -1. */
+int core_raise_int(const grebe_error *err);
+
+/* ---- core_arrow.c ---- */
+struct core_batch {
+    PyObject_HEAD
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+};
+struct core_stream {
+    PyObject_HEAD
+    struct ArrowArrayStream stream;
+};
+struct core_schema {
+    PyObject_HEAD
+    struct ArrowSchema schema;
+};
+
+/** Any Arrow producer as a stream: __arrow_c_stream__, else __arrow_c_array__. 0, or -1 with an exception. */
+int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
+/** New objects; the Arrow structures are moved in (released on failure too). */
+PyObject *core_stream_new(struct ArrowArrayStream *stream);
+PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
+PyObject *core_schema_new(struct ArrowSchema *schema);
+/** Module functions for dicts of arrays. */
+PyObject *core_batch_from_columns(PyObject *self, PyObject *args);
+extern PyType_Spec core_stream_spec, core_batch_spec, core_schema_spec;
+
+/* ---- core_column.c ---- */
+PyObject *core_column_new(PyObject *batch, Py_ssize_t i);
+extern PyType_Spec core_column_spec;
+
+/* ---- core_build.c ---- */
+/** An Arrow array and schema from a buffer (numpy) or a list of Python values. 0, or -1. */
+int core_build_column(PyObject *values, const char *name, struct ArrowArray *array,
+                      struct ArrowSchema *schema);
+int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *array,
+                      struct ArrowSchema *schema);
+
+/* ---- core_args.c ---- */
+/** A sequence of str to an array of C strings that live as long as *keep. None: NULL, 0. 0, or -1. */
+int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n);
+/** Row ids from a buffer of integers, an Arrow array or any iterable. Free *ids with PyMem_Free. 0, or -1. */
+int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
+/** (begin, end), slice, range or None. 0, or -1. */
+int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
+
+/* ---- core_table.c, core_txn.c ---- */
+struct core_table {
+    PyObject_HEAD
+    grebe_table *table;
+};
+PyObject *core_table_new(grebe_table *table); /* moved in */
+PyObject *core_table_open(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
+extern PyType_Spec core_table_spec, core_txn_spec;
+/** Fill write options from keyword values. The strings are borrowed from the dict. 0, or -1. */
+struct core_write_args {
+    grebe_write_options o;
+    grebe_group_spec *groups;
+    PyObject *keep; /* list of what the pointers live in */
+};
+int core_write_args(PyObject *options, struct core_write_args *out);
+void core_write_args_free(struct core_write_args *args);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One column of a batch for numpy, torch and others: numbers and vectors of numbers without
+ * nulls are given as they lie in memory, by the buffer protocol and by DLPack.
+ */
+#include "core.h"
+
+#include <string.h>
+
+struct column {
+    PyObject_HEAD
+    PyObject *batch; /* keeps the memory */
+    Py_ssize_t index;
+};
+
+/* What of a column is a plain block of numbers. */
+struct block {
+    void *data;
+    int ndim;
+    Py_ssize_t shape[2];
+    Py_ssize_t strides[2];
+    Py_ssize_t itemsize;
+    const char *format;  /* struct module */
+    uint8_t dlpack_code; /* 0 int, 1 uint, 2 float */
+};
+
+PyObject *core_column_new(PyObject *batch, Py_ssize_t i)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.column_class, Py_tp_alloc);
+    PyObject *self = alloc((PyTypeObject *)core.column_class, 0);
+    if (self != NULL) {
+        ((struct column *)self)->batch = Py_NewRef(batch);
+        ((struct column *)self)->index = i;
+    }
+    return self;
+}
+
+static void column_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((struct column *)self)->batch);
+    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_fn(self);
+    Py_DECREF(type);
+}
+
+static bool number_of(const char *format, struct block *b)
+{
+    static const struct {
+        char arrow;
+        const char *format;
+        Py_ssize_t size;
+        uint8_t code;
+    } types[] = { { 'c', "b", 1, 0 }, { 'C', "B", 1, 1 }, { 's', "h", 2, 0 }, { 'S', "H", 2, 1 },
+                  { 'i', "i", 4, 0 }, { 'I', "I", 4, 1 }, { 'l', "q", 8, 0 }, { 'L', "Q", 8, 1 },
+                  { 'e', "e", 2, 2 }, { 'f', "f", 4, 2 }, { 'g', "d", 8, 2 } };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (format[0] == types[i].arrow && format[1] == '\0') {
+            b->format = types[i].format;
+            b->itemsize = types[i].size;
+            b->dlpack_code = types[i].code;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_nulls(const struct ArrowArray *a)
+{
+    if (a->null_count == 0 || a->n_buffers == 0 || a->buffers[0] == NULL) {
+        return false;
+    }
+    const uint8_t *bits = a->buffers[0];
+    for (int64_t i = a->offset; i < a->offset + a->length; i++) {
+        if (((bits[i >> 3] >> (i & 7)) & 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0, or -1 with BufferError saying why the column is no block. */
+static int find_block(PyObject *self, struct block *b)
+{
+    struct column *c = (struct column *)self;
+    struct core_batch *batch = (struct core_batch *)c->batch;
+    const struct ArrowSchema *schema = batch->schema.children[c->index];
+    const struct ArrowArray *array = batch->array.children[c->index];
+    const struct ArrowArray *values = array;
+    int64_t begin = array->offset, list_size = 1;
+    memset(b, 0, sizeof *b);
+    b->ndim = 1;
+    if (strncmp(schema->format, "+w:", 3) == 0) {
+        list_size = strtoll(schema->format + 3, NULL, 10);
+        schema = schema->children[0];
+        values = array->children[0];
+        begin = array->offset * list_size + values->offset;
+        b->ndim = 2;
+    }
+    if (!number_of(schema->format, b)) {
+        PyErr_Format(PyExc_BufferError, "column \"%s\" of type %s is no block of numbers",
+                     batch->schema.children[c->index]->name, batch->schema.children[c->index]->format);
+        return -1;
+    }
+    if (has_nulls(array) || (values != array && has_nulls(values))) {
+        PyErr_Format(PyExc_BufferError, "column \"%s\" has nulls",
+                     batch->schema.children[c->index]->name);
+        return -1;
+    }
+    b->shape[0] = (Py_ssize_t)array->length;
+    b->shape[1] = (Py_ssize_t)list_size;
+    b->strides[1] = b->itemsize;
+    b->strides[0] = b->ndim == 2 ? b->itemsize * (Py_ssize_t)list_size : b->itemsize;
+    static char nothing[8];
+    b->data = values->buffers[1] != NULL
+                  ? (void *)((uintptr_t)values->buffers[1] + (uintptr_t)(begin * b->itemsize))
+                  : nothing;
+    return 0;
+}
+
+static int column_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct block b;
+    view->obj = NULL;
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "columns are read-only");
+        return -1;
+    }
+    if (find_block(self, &b) != 0) {
+        return -1;
+    }
+    Py_ssize_t *dims = PyMem_Calloc(4, sizeof *dims);
+    if (dims == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(dims, b.shape, sizeof b.shape);
+    memcpy(dims + 2, b.strides, sizeof b.strides);
+    view->obj = Py_NewRef(self);
+    view->buf = b.data;
+    view->len = b.shape[0] * (b.ndim == 2 ? b.shape[1] : 1) * b.itemsize;
+    view->itemsize = b.itemsize;
+    view->readonly = 1;
+    view->ndim = b.ndim;
+    view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)b.format : NULL;
+    view->shape = (flags & PyBUF_ND) ? dims : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + 2 : NULL;
+    view->suboffsets = NULL;
+    view->internal = dims;
+    return 0;
+}
+
+static void column_release_buffer(PyObject *self, Py_buffer *view)
+{
+    (void)self;
+    PyMem_Free(view->internal);
+}
+
+/* ---- DLPack: the structures of dlpack.h, version 0.x ("dltensor") ---- */
+
+struct dl_tensor {
+    void *data;
+    struct { int32_t type, id; } device;
+    int32_t ndim;
+    struct { uint8_t code, bits; uint16_t lanes; } dtype;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+};
+
+struct dl_managed {
+    struct dl_tensor tensor;
+    void *manager_ctx;
+    void (*deleter)(struct dl_managed *self);
+};
+
+struct dl_space {
+    struct dl_managed managed;
+    int64_t shape[2], strides[2];
+};
+
+static void dl_delete(struct dl_managed *m)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)m->manager_ctx);
+    PyMem_Free(m);
+    PyGILState_Release(gil);
+}
+
+static void dl_capsule_free(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, "dltensor")) { /* "used_dltensor": the consumer deletes */
+        struct dl_managed *m = PyCapsule_GetPointer(capsule, "dltensor");
+        m->deleter(m);
+    }
+}
+
+static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct block b;
+    (void)args;
+    (void)kwargs; /* stream, max_version, dl_device, copy: host memory has no stream */
+    if (find_block(self, &b) != 0) {
+        return NULL;
+    }
+    struct dl_space *s = PyMem_Calloc(1, sizeof *s);
+    if (s == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (int i = 0; i < b.ndim; i++) {
+        s->shape[i] = b.shape[i];
+        s->strides[i] = b.strides[i] / b.itemsize;
+    }
+    struct dl_tensor *t = &s->managed.tensor;
+    t->data = b.data;
+    t->device.type = 1; /* kDLCPU */
+    t->ndim = b.ndim;
+    t->dtype.code = b.dlpack_code;
+    t->dtype.bits = (uint8_t)(b.itemsize * 8);
+    t->dtype.lanes = 1;
+    t->shape = s->shape;
+    t->strides = s->strides;
+    s->managed.manager_ctx = Py_NewRef(self);
+    s->managed.deleter = dl_delete;
+    PyObject *capsule = PyCapsule_New(&s->managed, "dltensor", dl_capsule_free);
+    if (capsule == NULL) {
+        dl_delete(&s->managed);
+    }
+    return capsule;
+}
+
+static PyObject *column_dlpack_device(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return Py_BuildValue("(ii)", 1, 0);
+}
+
+static Py_ssize_t column_length(PyObject *self)
+{
+    struct column *c = (struct column *)self;
+    return (Py_ssize_t)((struct core_batch *)c->batch)->array.children[c->index]->length;
+}
+
+static PyObject *column_name(PyObject *self, void *unused)
+{
+    (void)unused;
+    struct column *c = (struct column *)self;
+    return PyUnicode_FromString(((struct core_batch *)c->batch)->schema.children[c->index]->name);
+}
+
+static PyMethodDef column_methods[] = {
+    { "__dlpack__", (PyCFunction)(void (*)(void))column_dlpack, METH_VARARGS | METH_KEYWORDS,
+      "The column as a DLPack capsule, without a copy." },
+    { "__dlpack_device__", column_dlpack_device, METH_NOARGS, "(kDLCPU, 0)" },
+    { NULL, NULL, 0, NULL }
+};
+static PyGetSetDef column_getset[] = { { "name", column_name, NULL, "Name of the column.", NULL },
+                                       { NULL, NULL, NULL, NULL, NULL } };
+static PyType_Slot column_slots[] = { { Py_tp_dealloc, (void *)column_dealloc },
+                                      { Py_tp_methods, column_methods },
+                                      { Py_tp_getset, column_getset },
+                                      { Py_sq_length, (void *)column_length },
+                                      { Py_bf_getbuffer, (void *)column_get_buffer },
+                                      { Py_bf_releasebuffer, (void *)column_release_buffer },
+                                      { 0, NULL } };
+PyType_Spec core_column_spec = { "grebe._core.Column", sizeof(struct column), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 column_slots };

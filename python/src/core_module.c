@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core.h"
+
+struct core_state core;
+
+/* register(error_classes, Table, Stream, Batch, Schema): the Python classes that results have. */
+static PyObject *core_register(PyObject *self, PyObject *args)
+{
+    PyObject *errors, *table, *stream, *batch, *schema;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!OOOO", &PyDict_Type, &errors, &table, &stream, &batch, &schema)) {
+        return NULL;
+    }
+    core.error_classes = Py_NewRef(errors);
+    core.table_class = Py_NewRef(table);
+    core.stream_class = Py_NewRef(stream);
+    core.batch_class = Py_NewRef(batch);
+    core.schema_class = Py_NewRef(schema);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_set_threads(PyObject *self, PyObject *args)
+{
+    unsigned int n = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "I", &n)) {
+        return NULL;
+    }
+    grebe_context_set_threads(core.ctx, n);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_stream_from(PyObject *self, PyObject *object)
+{
+    struct ArrowArrayStream stream;
+    (void)self;
+    return core_import_stream(object, &stream) == 0 ? core_stream_new(&stream) : NULL;
+}
+
+static PyObject *core_build_info(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyUnicode_FromString(grebe_build_info());
+}
+
+#define KW(fn) ((PyCFunction)(void (*)(void))(fn))
+static PyMethodDef methods[] = {
+    { "register", core_register, METH_VARARGS, NULL },
+    { "open", KW(core_table_open), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "create", KW(core_table_create), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "read", KW(core_read), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "write", KW(core_write), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "stream_from", core_stream_from, METH_O, NULL },
+    { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
+    { "set_threads", core_set_threads, METH_VARARGS, NULL },
+    { "build_info", core_build_info, METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL }
+};
+
+static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyObject **keep)
+{
+    PyObject *type = PyType_FromSpec(spec);
+    if (type == NULL || PyModule_AddObjectRef(module, name, type) != 0) {
+        Py_XDECREF(type);
+        return -1;
+    }
+    *keep = type;
+    return 0;
+}
+
+static struct PyModuleDef definition = { PyModuleDef_HEAD_INIT, "grebe._core", NULL, -1, methods,
+                                         NULL, NULL, NULL, NULL };
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) {
+        return NULL;
+    }
+    if (core.ctx == NULL && grebe_context_new(NULL, &core.ctx, &err) != GREBE_OK) {
+        PyErr_SetString(PyExc_MemoryError, err.message);
+        Py_DECREF(module);
+        return NULL;
+    }
+    if (add_type(module, "Table", &core_table_spec, &core.table_class) != 0 ||
+        add_type(module, "Stream", &core_stream_spec, &core.stream_class) != 0 ||
+        add_type(module, "Batch", &core_batch_spec, &core.batch_class) != 0 ||
+        add_type(module, "Schema", &core_schema_spec, &core.schema_class) != 0 ||
+        add_type(module, "Txn", &core_txn_spec, &core.txn_class) != 0 ||
+        add_type(module, "Column", &core_column_spec, &core.column_class) != 0 ||
+        PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

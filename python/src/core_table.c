@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core.h"
+
+#include <string.h>
+
+static grebe_table *table_of(PyObject *self)
+{
+    grebe_table *t = ((struct core_table *)self)->table;
+    if (t == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the table is closed");
+    }
+    return t;
+}
+
+PyObject *core_table_new(grebe_table *table)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.table_class, Py_tp_alloc);
+    PyObject *self = alloc((PyTypeObject *)core.table_class, 0);
+    if (self == NULL) {
+        grebe_table_close(table);
+        return NULL;
+    }
+    ((struct core_table *)self)->table = table;
+    return self;
+}
+
+static void table_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    grebe_table_close(((struct core_table *)self)->table);
+    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_fn(self);
+    Py_DECREF(type);
+}
+
+static int parse_compat(const char *compat, int32_t *out)
+{
+    *out = GREBE_COMPAT_NONE;
+    if (compat != NULL && strcmp(compat, "milvus") == 0) {
+        *out = GREBE_COMPAT_MILVUS;
+    } else if (compat != NULL) {
+        PyErr_Format(PyExc_ValueError, "compat: expected None or \"milvus\", found \"%s\"", compat);
+        return -1;
+    }
+    return 0;
+}
+
+/* storage_options: dict of str. The strings are borrowed from it. */
+static int parse_storage(PyObject *dict, PyObject **keep, const char ***keys, const char ***values,
+                         size_t *n)
+{
+    PyObject *k = NULL, *v = NULL;
+    *keys = NULL;
+    *values = NULL;
+    *n = 0;
+    *keep = NULL;
+    if (dict == NULL || dict == Py_None) {
+        return 0;
+    }
+    PyObject *key_list = PyMapping_Keys(dict), *value_list = key_list != NULL ? PyMapping_Values(dict) : NULL;
+    size_t n_values = 0;
+    int result = value_list == NULL || core_names(key_list, &k, keys, n) != 0 ||
+                         core_names(value_list, &v, values, &n_values) != 0
+                     ? -1 : 0;
+    Py_XDECREF(key_list);
+    Py_XDECREF(value_list);
+    if (result == 0) {
+        *keep = PyTuple_Pack(2, k, v);
+        result = *keep != NULL ? 0 : -1;
+    }
+    Py_XDECREF(k);
+    Py_XDECREF(v);
+    return result;
+}
+
+/* open(uri, at, compat, storage_options, version_zero) */
+PyObject *core_table_open(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "uri", "at", "compat", "storage_options", NULL };
+    const char *uri = NULL, *at = NULL, *compat = NULL;
+    PyObject *storage = NULL, *keep = NULL;
+    const char **keys = NULL, **values = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table_open_options o = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_table *table = NULL;
+    grebe_status st = GREBE_OK;
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzO", keywords, &uri, &at, &compat, &storage) ||
+        parse_compat(compat, &o.compat) != 0) {
+        return NULL;
+    }
+    if (parse_storage(storage, &keep, &keys, &values, &o.n_storage_options) == 0) {
+        o.at = at;
+        o.storage_keys = keys;
+        o.storage_values = values;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_table_open(core.ctx, uri, &o, &table, &err);
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free((void *)keys);
+    PyMem_Free((void *)values);
+    Py_XDECREF(keep);
+    if (table == NULL) {
+        return PyErr_Occurred() ? NULL : core_raise(&err);
+    }
+    (void)st;
+    return core_table_new(table);
+}
+
+/* ---- options of writing ---- */
+
+static const char *text_item(PyObject *dict, const char *name)
+{
+    PyObject *v = PyDict_GetItemString(dict, name);
+    return v == NULL || v == Py_None ? NULL : PyUnicode_AsUTF8AndSize(v, NULL);
+}
+
+static int int_item(PyObject *dict, const char *name, int64_t *out)
+{
+    PyObject *v = PyDict_GetItemString(dict, name);
+    if (v != NULL && v != Py_None) {
+        *out = PyLong_AsLongLong(v);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int group_args(PyObject *groups, struct core_write_args *out)
+{
+    PyObject *list = PySequence_List(groups);
+    if (list == NULL) {
+        return -1;
+    }
+    Py_ssize_t n = PyList_Size(list);
+    out->groups = PyMem_Calloc((size_t)n + 1, sizeof *out->groups);
+    int result = out->groups != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
+        PyObject *keep = NULL;
+        const char **names = NULL;
+        result = core_names(PyList_GetItem(list, i), &keep, &names, &out->groups[i].n_columns);
+        out->groups[i].columns = names;
+        out->o.n_groups = (size_t)i + 1;
+        if (keep != NULL) {
+            result = PyList_Append(out->keep, keep);
+            Py_DECREF(keep);
+        }
+    }
+    out->o.groups = out->groups;
+    Py_DECREF(list);
+    return result;
+}
+
+int core_write_args(PyObject *options, struct core_write_args *out)
+{
+    int64_t level = INT32_MIN;
+    memset(out, 0, sizeof *out);
+    out->o = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
+    out->keep = PyList_New(0);
+    if (out->keep == NULL) {
+        return -1;
+    }
+    const char *profile = text_item(options, "profile");
+    if (profile != NULL && strcmp(profile, "milvus") == 0) {
+        out->o.profile = GREBE_PROFILE_MILVUS;
+    } else if (profile != NULL && strcmp(profile, "open") != 0) {
+        PyErr_Format(PyExc_ValueError, "profile: expected \"open\" or \"milvus\", found \"%s\"", profile);
+        return -1;
+    }
+    out->o.file_format = text_item(options, "file_format");
+    out->o.compression = text_item(options, "compression");
+    if (PyErr_Occurred() || int_item(options, "compression_level", &level) != 0 ||
+        int_item(options, "row_group_bytes", &out->o.row_group_bytes) != 0 ||
+        int_item(options, "row_group_rows", &out->o.row_group_rows) != 0) {
+        return -1;
+    }
+    out->o.compression_level = (int32_t)level;
+    PyObject *groups = PyDict_GetItemString(options, "groups");
+    return groups != NULL && groups != Py_None ? group_args(groups, out) : 0;
+}
+
+void core_write_args_free(struct core_write_args *args)
+{
+    for (size_t i = 0; args->groups != NULL && i < args->o.n_groups; i++) {
+        PyMem_Free((void *)args->groups[i].columns);
+    }
+    PyMem_Free(args->groups);
+    Py_XDECREF(args->keep);
+}
+
+/* create(uri, data, options: dict) */
+PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "uri", "data", "options", NULL };
+    const char *uri = NULL;
+    PyObject *data = NULL, *options = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table_create_options o = GREBE_TABLE_CREATE_OPTIONS_INIT;
+    struct core_write_args write;
+    struct ArrowArrayStream rows = { 0 };
+    grebe_table *table = NULL;
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOO!", keywords, &uri, &data, &PyDict_Type,
+                                     &options)) {
+        return NULL;
+    }
+    if (core_write_args(options, &write) == 0 && core_import_stream(data, &rows) == 0) {
+        PyObject *durable = PyDict_GetItemString(options, "durable");
+        o.is_not_durable = durable != NULL && PyObject_IsTrue(durable) == 0;
+        o.message = text_item(options, "message");
+        o.write = &write.o;
+        Py_BEGIN_ALLOW_THREADS
+        if (grebe_table_create(core.ctx, uri, &rows, &o, &table, &err) != GREBE_OK) {
+            table = NULL;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    core_write_args_free(&write);
+    if (table == NULL) {
+        return PyErr_Occurred() ? NULL : core_raise(&err);
+    }
+    return core_table_new(table);
+}
+
+/* ---- reading ---- */
+
+struct scan_args {
+    grebe_scan_options o;
+    PyObject *keep;
+    const char **names;
+};
+
+static int parse_scan(PyObject *args, PyObject *kwargs, struct scan_args *out)
+{
+    static char *keywords[] = { "columns", "where", "rows", "limit", "batch_rows", "with_row_id", NULL };
+    PyObject *columns = NULL, *rows = NULL, *limit = NULL, *batch_rows = NULL;
+    const char *where = NULL;
+    int with_row_id = 0;
+    memset(out, 0, sizeof *out);
+    out->o = (grebe_scan_options)GREBE_SCAN_OPTIONS_INIT;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OzOOOp", keywords, &columns, &where, &rows, &limit,
+                                     &batch_rows, &with_row_id) ||
+        core_names(columns, &out->keep, &out->names, &out->o.n_columns) != 0 ||
+        core_row_range(rows, &out->o.row_begin, &out->o.row_end) != 0) {
+        return -1;
+    }
+    if (limit != NULL && limit != Py_None) {
+        out->o.limit = PyLong_AsLongLong(limit);
+        if (out->o.limit < 0 && !PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "limit: expected a number that is not negative");
+        }
+    }
+    if (batch_rows != NULL && batch_rows != Py_None) {
+        out->o.batch_rows = PyLong_AsLongLong(batch_rows);
+        if (out->o.batch_rows < 1 && !PyErr_Occurred()) {
+            PyErr_SetString(PyExc_ValueError, "batch_rows: expected at least 1");
+        }
+    }
+    out->o.columns = out->names;
+    out->o.where = where;
+    out->o.with_row_id = with_row_id != 0;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static void scan_args_free(struct scan_args *s)
+{
+    PyMem_Free((void *)s->names);
+    Py_XDECREF(s->keep);
+}
+
+static PyObject *table_scan(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct scan_args s;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream stream = { 0 };
+    grebe_status st = GREBE_EINVAL;
+    grebe_table *t = table_of(self);
+    if (t != NULL && parse_scan(args, kwargs, &s) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_table_scan(t, &s.o, &stream, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (t != NULL) {
+        scan_args_free(&s);
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? core_stream_new(&stream) : core_raise(&err);
+}
+
+static PyObject *table_count(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "where", NULL };
+    const char *where = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+    grebe_status st = GREBE_OK;
+    int64_t n = 0;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|z", keywords, &where)) {
+        return NULL;
+    }
+    o.where = where;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_count(t, &o, &n, &err);
+    Py_END_ALLOW_THREADS
+    return st == GREBE_OK ? PyLong_FromLongLong(n) : core_raise(&err);
+}
+
+static PyObject *table_take(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "rows", "columns", "missing", "with_row_id", NULL };
+    PyObject *rows = NULL, *columns = NULL, *keep = NULL;
+    const char *missing = NULL;
+    const char **names = NULL;
+    int with_row_id = 0;
+    int64_t *ids = NULL;
+    size_t n = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_take_options o = GREBE_TAKE_OPTIONS_INIT;
+    struct ArrowArray array = { 0 };
+    struct ArrowSchema schema = { 0 };
+    grebe_status st = GREBE_EINVAL;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|Ozp", keywords, &rows, &columns,
+                                                  &missing, &with_row_id)) {
+        return NULL;
+    }
+    if (missing != NULL && strcmp(missing, "null") == 0) {
+        o.missing = GREBE_MISSING_NULL;
+    } else if (missing != NULL && strcmp(missing, "error") != 0) {
+        PyErr_Format(PyExc_ValueError, "missing: expected \"error\" or \"null\", found \"%s\"", missing);
+        return NULL;
+    }
+    if (core_names(columns, &keep, &names, &o.n_columns) == 0 && core_row_ids(rows, &ids, &n) == 0) {
+        o.columns = names;
+        o.with_row_id = with_row_id != 0;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_table_take(t, ids, n, &o, &array, &schema, &err);
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free((void *)names);
+    PyMem_Free(ids);
+    Py_XDECREF(keep);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? core_batch_new(&array, &schema) : core_raise(&err);
+}
+
+static PyObject *table_schema(PyObject *self, void *unused)
+{
+    (void)unused;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowSchema schema = { 0 };
+    grebe_table *t = table_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    grebe_status st = grebe_table_schema(t, &schema, &err);
+    return st == GREBE_OK ? core_schema_new(&schema) : core_raise(&err);
+}
+
+static PyObject *table_version(PyObject *self, void *unused)
+{
+    (void)unused;
+    grebe_table *t = table_of(self);
+    return t != NULL ? PyLong_FromLongLong(grebe_table_version(t)) : NULL;
+}
+
+static PyObject *table_num_rows(PyObject *self, void *unused)
+{
+    (void)unused;
+    grebe_table *t = table_of(self);
+    return t != NULL ? PyLong_FromLongLong(grebe_table_num_rows(t)) : NULL;
+}
+
+static PyObject *table_path(PyObject *self, void *unused)
+{
+    (void)unused;
+    grebe_table *t = table_of(self);
+    return t != NULL ? PyUnicode_FromString(grebe_table_path(t)) : NULL;
+}
+
+static PyObject *table_tags(PyObject *self, void *unused)
+{
+    (void)unused;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_tag_list *tags = NULL;
+    grebe_table *t = table_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (grebe_table_tags(t, &tags, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < tags->n; i++) {
+        PyObject *v = PyLong_FromLongLong(tags->tags[i].version);
+        if (v == NULL || PyDict_SetItemString(dict, tags->tags[i].name, v) != 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(v);
+    }
+    grebe_tag_list_free(tags);
+    return dict;
+}
+
+static PyObject *table_versions(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    grebe_error err = GREBE_ERROR_INIT;
+    int64_t *versions = NULL;
+    size_t n = 0;
+    grebe_table *t = table_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (grebe_table_versions(t, &versions, &n, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        PyObject *v = PyLong_FromLongLong(versions[i]);
+        if (v == NULL || PyList_SetItem(list, (Py_ssize_t)i, v) != 0) {
+            Py_CLEAR(list);
+        }
+    }
+    grebe_versions_free(t, versions, n);
+    return list;
+}
+
+static PyObject *table_log(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "limit", NULL };
+    Py_ssize_t limit = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_log *log = NULL;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|n", keywords, &limit)) {
+        return NULL;
+    }
+    if (grebe_table_log(t, limit > 0 ? (size_t)limit : 0, &log, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < log->n; i++) {
+        const grebe_log_entry *e = &log->entries[i];
+        PyObject *item = Py_BuildValue("{s:L,s:L,s:s,s:s,s:s,s:L,s:n,s:n}", "version",
+                                       (long long)e->version, "time_us", (long long)e->time_us,
+                                       "operation", e->operation, "message", e->message, "writer",
+                                       e->writer, "num_rows", (long long)e->n_rows, "groups",
+                                       (Py_ssize_t)e->n_groups, "files", (Py_ssize_t)e->n_files);
+        if (item == NULL || PyList_Append(list, item) != 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    grebe_log_free(log);
+    return list;
+}
+
+static PyObject *table_at(PyObject *self, PyObject *args)
+{
+    const char *at = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *out = NULL;
+    grebe_status st = GREBE_OK;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTuple(args, "z", &at)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_open_at(t, at, &out, &err);
+    Py_END_ALLOW_THREADS
+    return st == GREBE_OK ? core_table_new(out) : core_raise(&err);
+}
+
+static PyObject *table_tag(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "name", "version", "message", "delete", NULL };
+    const char *name = NULL, *message = NULL;
+    PyObject *version = NULL;
+    int is_delete = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "s|Ozp", keywords, &name, &version,
+                                                  &message, &is_delete)) {
+        return NULL;
+    }
+    int64_t v = grebe_table_version(t);
+    if (version != NULL && version != Py_None) {
+        v = PyLong_AsLongLong(version);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    grebe_status st = is_delete ? grebe_table_tag_delete(t, name, &err)
+                                : grebe_table_tag(t, name, v, message, &err);
+    if (st != GREBE_OK) {
+        return core_raise(&err);
+    }
+    Py_RETURN_NONE;
+}
+
+static void add_finding(void *arg, bool is_error, const char *place, const char *message)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *item = Py_BuildValue("(sss)", is_error ? "error" : "warning", place, message);
+    if (item == NULL || PyList_Append((PyObject *)arg, item) != 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(item);
+    PyGILState_Release(gil);
+}
+
+static PyObject *table_check(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "deep", NULL };
+    int deep = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_check_options o = GREBE_CHECK_OPTIONS_INIT;
+    grebe_status st = GREBE_OK;
+    grebe_table *t = table_of(self);
+    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|p", keywords, &deep)) {
+        return NULL;
+    }
+    PyObject *list = PyList_New(0);
+    if (list == NULL) {
+        return NULL;
+    }
+    o.is_deep = deep != 0;
+    o.on_finding = add_finding;
+    o.arg = list;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_check(t, &o, NULL, &err);
+    Py_END_ALLOW_THREADS
+    if (st != GREBE_OK) {
+        Py_DECREF(list);
+        return core_raise(&err);
+    }
+    return list;
+}
+
+static PyObject *table_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    grebe_table_close(((struct core_table *)self)->table);
+    ((struct core_table *)self)->table = NULL;
+    Py_RETURN_NONE;
+}
+
+#define KW(fn) ((PyCFunction)(void (*)(void))(fn))
+static PyMethodDef table_methods[] = {
+    { "_scan", KW(table_scan), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_take", KW(table_take), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_count", KW(table_count), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_log", KW(table_log), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_tag", KW(table_tag), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_check", KW(table_check), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_at", table_at, METH_VARARGS, NULL },
+    { "_versions", table_versions, METH_NOARGS, NULL },
+    { "close", table_close, METH_NOARGS, "Close the table; streams and batches stay valid." },
+    { NULL, NULL, 0, NULL }
+};
+static PyGetSetDef table_getset[] = {
+    { "schema", table_schema, NULL, "The columns of this version.", NULL },
+    { "version", table_version, NULL, "Number of this version.", NULL },
+    { "num_rows", table_num_rows, NULL, "Rows of this version.", NULL },
+    { "tags", table_tags, NULL, "Names of versions: {name: version}.", NULL },
+    { "uri", table_path, NULL, "Where the table lies.", NULL },
+    { NULL, NULL, NULL, NULL, NULL }
+};
+static PyType_Slot table_slots[] = { { Py_tp_dealloc, (void *)table_dealloc },
+                                     { Py_tp_methods, table_methods },
+                                     { Py_tp_getset, table_getset },
+                                     { 0, NULL } };
+PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                    Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                table_slots };
+
+/* ---- any source, any file ---- */
+
+/* read(uri, format, **scan) */
+PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    const char *uri = NULL, *format = NULL;
+    struct scan_args s;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_source *source = NULL;
+    struct ArrowArrayStream stream = { 0 };
+    grebe_status st = GREBE_EINVAL;
+    (void)self;
+    PyObject *empty = PyTuple_New(0);
+    if (empty == NULL || !PyArg_ParseTuple(args, "sz", &uri, &format)) {
+        Py_XDECREF(empty);
+        return NULL;
+    }
+    if (parse_scan(empty, kwargs, &s) == 0) {
+        o.format = format;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_source_open(core.ctx, uri, &o, &source, &err);
+        if (st == GREBE_OK) {
+            st = grebe_source_scan(source, &s.o, &stream, &err);
+        }
+        grebe_source_close(source);
+        Py_END_ALLOW_THREADS
+    }
+    scan_args_free(&s);
+    Py_DECREF(empty);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? core_stream_new(&stream) : core_raise(&err);
+}
+
+/* write(path, data, options: dict) -> rows */
+PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "path", "data", "options", NULL };
+    const char *path = NULL;
+    PyObject *data = NULL, *options = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct core_write_args write;
+    struct ArrowArrayStream rows = { 0 };
+    grebe_status st = GREBE_EINVAL;
+    int64_t n = 0;
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOO!", keywords, &path, &data, &PyDict_Type,
+                                     &options)) {
+        return NULL;
+    }
+    if (core_write_args(options, &write) == 0 && core_import_stream(data, &rows) == 0) {
+        PyObject *durable = PyDict_GetItemString(options, "durable");
+        bool is_durable = durable != NULL && PyObject_IsTrue(durable) == 1;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_write_file(core.ctx, path, &rows, &write.o, is_durable, &n, &err);
+        Py_END_ALLOW_THREADS
+    }
+    core_write_args_free(&write);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? PyLong_FromLongLong(n) : core_raise(&err);
+}

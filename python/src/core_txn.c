@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core.h"
+
+#include <string.h>
+
+struct core_txn {
+    PyObject_HEAD
+    grebe_txn *txn;
+};
+
+static grebe_txn *txn_of(PyObject *self)
+{
+    grebe_txn *t = ((struct core_txn *)self)->txn;
+    if (t == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the transaction was committed or given up");
+    }
+    return t;
+}
+
+static void txn_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    grebe_txn_free(((struct core_txn *)self)->txn);
+    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_fn(self);
+    Py_DECREF(type);
+}
+
+/* Txn(table, on_conflict, message, durable) */
+static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "table", "on_conflict", "message", "durable", NULL };
+    PyObject *table = NULL;
+    const char *on_conflict = "rebase", *message = NULL;
+    int durable = 1;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn_options o = GREBE_TXN_OPTIONS_INIT;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|szp", keywords, &table, &on_conflict, &message,
+                                     &durable)) {
+        return NULL;
+    }
+    if (strcmp(on_conflict, "fail") == 0) {
+        o.on_conflict = GREBE_ON_CONFLICT_FAIL;
+    } else if (strcmp(on_conflict, "overwrite") == 0) {
+        o.on_conflict = GREBE_ON_CONFLICT_OVERWRITE;
+    } else if (strcmp(on_conflict, "rebase") != 0) {
+        PyErr_Format(PyExc_ValueError, "on_conflict: expected \"rebase\", \"fail\" or \"overwrite\", "
+                     "found \"%s\"", on_conflict);
+        return NULL;
+    }
+    if (!PyObject_IsInstance(table, core.table_class)) {
+        PyErr_SetString(PyExc_TypeError, "expected a grebe.Table");
+        return NULL;
+    }
+    grebe_table *t = ((struct core_table *)table)->table;
+    if (t == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the table is closed");
+        return NULL;
+    }
+    o.message = message;
+    o.is_not_durable = durable == 0;
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    PyObject *self = alloc(type, 0);
+    if (self != NULL && grebe_txn_new(t, &o, &((struct core_txn *)self)->txn, &err) != GREBE_OK) {
+        Py_DECREF(self);
+        return core_raise(&err);
+    }
+    return self;
+}
+
+/* _append(data, options) and _add_columns(data, rows, options) */
+static PyObject *write_rows(PyObject *self, PyObject *data, PyObject *rows, PyObject *options,
+                            bool is_append)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct core_write_args write;
+    struct ArrowArrayStream stream = { 0 };
+    int64_t begin = 0, end = INT64_MAX;
+    grebe_status st = GREBE_EINVAL;
+    grebe_txn *t = txn_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (core_write_args(options, &write) == 0 && core_row_range(rows, &begin, &end) == 0 &&
+        core_import_stream(data, &stream) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        st = is_append ? grebe_txn_append(t, &stream, &write.o, &err)
+                       : grebe_txn_add_columns(t, &stream, begin, end, &write.o, &err);
+        Py_END_ALLOW_THREADS
+    }
+    core_write_args_free(&write);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (st != GREBE_OK) {
+        return core_raise(&err);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *txn_append(PyObject *self, PyObject *args)
+{
+    PyObject *data = NULL, *options = NULL;
+    return PyArg_ParseTuple(args, "OO!", &data, &PyDict_Type, &options)
+               ? write_rows(self, data, NULL, options, true)
+               : NULL;
+}
+
+static PyObject *txn_add_columns(PyObject *self, PyObject *args)
+{
+    PyObject *data = NULL, *rows = NULL, *options = NULL;
+    return PyArg_ParseTuple(args, "OOO!", &data, &rows, &PyDict_Type, &options)
+               ? write_rows(self, data, rows, options, false)
+               : NULL;
+}
+
+static PyObject *finish(grebe_status st, const grebe_error *err)
+{
+    if (st != GREBE_OK) {
+        return core_raise(err);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *txn_drop_column(PyObject *self, PyObject *args)
+{
+    const char *name = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn *t = txn_of(self);
+    if (t == NULL || !PyArg_ParseTuple(args, "s", &name)) {
+        return NULL;
+    }
+    return finish(grebe_txn_drop_column(t, name, &err), &err);
+}
+
+static PyObject *txn_rename_column(PyObject *self, PyObject *args)
+{
+    const char *old_name = NULL, *new_name = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_txn *t = txn_of(self);
+    if (t == NULL || !PyArg_ParseTuple(args, "ss", &old_name, &new_name)) {
+        return NULL;
+    }
+    return finish(grebe_txn_rename_column(t, old_name, new_name, &err), &err);
+}
+
+static PyObject *txn_commit(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *made = NULL;
+    grebe_status st = GREBE_OK;
+    grebe_txn *t = txn_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_txn_commit(t, NULL, &made, &err);
+    grebe_txn_free(t);
+    Py_END_ALLOW_THREADS
+    ((struct core_txn *)self)->txn = NULL;
+    return st == GREBE_OK ? core_table_new(made) : core_raise(&err);
+}
+
+static PyObject *txn_abort(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    grebe_txn *t = ((struct core_txn *)self)->txn;
+    ((struct core_txn *)self)->txn = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    grebe_txn_free(t);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef txn_methods[] = {
+    { "_append", txn_append, METH_VARARGS, NULL },
+    { "_add_columns", txn_add_columns, METH_VARARGS, NULL },
+    { "_drop_column", txn_drop_column, METH_VARARGS, NULL },
+    { "_rename_column", txn_rename_column, METH_VARARGS, NULL },
+    { "_commit", txn_commit, METH_NOARGS, NULL },
+    { "_abort", txn_abort, METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL }
+};
+static PyType_Slot txn_slots[] = { { Py_tp_dealloc, (void *)txn_dealloc },
+                                   { Py_tp_new, (void *)txn_new },
+                                   { Py_tp_methods, txn_methods },
+                                   { 0, NULL } };
+PyType_Spec core_txn_spec = { "grebe._core.Txn", sizeof(struct core_txn), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, txn_slots };
