@@ -149,15 +149,24 @@ bool array_equal(const struct ArrowSchema *schema, const struct ArrowArray *x,
                  const struct ArrowArray *y);
 
 /**
- * Change the type where no value can change: int/uint/float widening, string to large_string,
- * list to fixed_size_list when every length fits, fixed_size_list to list, null to anything,
- * non-null to nullable, element names.
+ * Change the type where no value can change: integers to wider ones and to floats that hold them
+ * all, float to double, strings and binaries between their layouts, lists between list,
+ * large_list and fixed_size_list (when every length fits), time to finer units (when it fits),
+ * decimals to larger ones, dictionaries and runs to their values, null to anything, element names;
+ * nullable to non-null when no null is there. Structs match by field name: a missing nullable
+ * field is filled with nulls, a field that is not expected is an error.
  *
- * @return GREBE_OK; GREBE_ESCHEMA with field, expected and found type.
+ * @param array Checked (array_check, deep) when it came from outside.
+ * @return GREBE_OK; GREBE_ESCHEMA with field, expected and found type, or row; GREBE_ELIMIT
+ *         (32-bit offsets overflow).
  */
 grebe_status array_widen(const grebe_allocator *a, const struct ArrowSchema *from,
                          const struct ArrowSchema *to, const struct ArrowArray *array,
                          struct ArrowArray *out, grebe_error *err);
+/** As array_widen; what does not change is a view that keeps `shared` alive, and costs nothing. */
+grebe_status array_widen_shared(const grebe_allocator *a, const struct ArrowSchema *from,
+                                const struct ArrowSchema *to, struct array_shared *shared,
+                                struct ArrowArray *out, grebe_error *err);
 /** Whether array_widen can succeed for these types (list lengths aside). */
 grebe_status schema_widens(const struct ArrowSchema *from, const struct ArrowSchema *to,
                            grebe_error *err);
