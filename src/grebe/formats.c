@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "grebe/formats.h"
+
+#include "parquet/parquet_format.h"
+
+static const struct file_format *const formats[] = { &parquet_format, NULL };
+
+const struct source_registry *formats_registry(void)
+{
+    static const struct source_registry registry = { formats };
+    return &registry;
+}

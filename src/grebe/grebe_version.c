@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "grebe/version.h"
+
+#include "grebe_version_info.h"
+
+#ifdef GREBE_HAVE_LZ4
+#define WITH_LZ4 " lz4"
+#else
+#define WITH_LZ4 ""
+#endif
+#ifdef GREBE_HAVE_SNAPPY
+#define WITH_SNAPPY " snappy"
+#else
+#define WITH_SNAPPY ""
+#endif
+
+const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
+
+const char *grebe_build_info(void)
+{
+    return "compiler " GREBE_COMPILER "\n"
+           "build    " GREBE_BUILD_TYPE "\n"
+           "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY "\n"
+           "formats  parquet arrow\n";
+}

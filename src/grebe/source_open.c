@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a name is: a table, a file of a format known by its content, or a stream. */
+#include "grebe/source_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SNIFF_BYTES = 64 };
+
+/* The format whose signature the file bears; NULL: none. */
+static grebe_status sniff(struct io_store *store, const char *path, const struct file_format **out,
+                          bool *is_ipc, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_file *f = NULL;
+    unsigned char head[SNIFF_BYTES], tail[SNIFF_BYTES];
+    *out = NULL;
+    *is_ipc = false;
+    GREBE_TRY(io_open(store, path, &f, err));
+    uint64_t size = f->id.size_bytes;
+    size_t n = size < SNIFF_BYTES ? (size_t)size : SNIFF_BYTES;
+    GREBE_TRY(io_read(f, 0, head, n, err));
+    GREBE_TRY(io_read(f, size - n, tail, n, err));
+    const struct file_format *const *formats = store->ctx->registry->formats;
+    for (size_t i = 0; formats[i] != NULL && *out == NULL; i++) {
+        if (formats[i]->sniff(head, n, tail, n)) {
+            *out = formats[i];
+        }
+    }
+    *is_ipc = *out == NULL && source_looks_like_ipc(head, n);
+out:
+    io_close(f);
+    return st;
+}
+
+static grebe_status unknown_content(const grebe_context *ctx, const char *path, grebe_error *err)
+{
+    char known[160];
+    size_t len = 0;
+    known[0] = '\0';
+    for (size_t i = 0; ctx->registry->formats[i] != NULL && len < sizeof known - 32; i++) {
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s, ",
+                                ctx->registry->formats[i]->name);
+    }
+    return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                      "%s: expected a file of a known format (%sarrow), found other content", path,
+                      known);
+}
+
+/* "parquet:PATH": the format and the rest; NULL when the name has no such beginning. */
+static const char *forced_format(const grebe_context *ctx, const char *uri, char *name,
+                                 size_t name_len)
+{
+    size_t n = strcspn(uri, ":/");
+    if (uri[n] != ':' || n == 0 || n >= name_len || uri[n + 1] == '/') {
+        return NULL;
+    }
+    memcpy(name, uri, n);
+    name[n] = '\0';
+    const struct file_format *ignored = NULL;
+    bool is_known = strcmp(name, "arrow") == 0 || format_find(ctx, name, &ignored, NULL) == GREBE_OK;
+    return is_known ? uri + n + 1 : NULL;
+}
+
+static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
+                              const char *format_name, grebe_error *err)
+{
+    const struct file_format *format = NULL;
+    bool is_ipc = false;
+    grebe_status st = GREBE_OK;
+    if (format_name != NULL && strcmp(format_name, "arrow") == 0) {
+        is_ipc = true;
+    } else if (format_name != NULL) {
+        GREBE_TRY(format_find(s->ctx, format_name, &format, err));
+    } else {
+        GREBE_TRY(sniff(store->store, path, &format, &is_ipc, err));
+    }
+    if (is_ipc) {
+        s->kind = GREBE_SOURCE_STREAM;
+        s->format = "arrow";
+        st = source_stream_of_file(s, store->store, path, err);
+        goto out;
+    }
+    if (format == NULL) {
+        st = unknown_content(s->ctx, path, err);
+        goto out;
+    }
+    s->kind = GREBE_SOURCE_FILE;
+    s->format = format->name;
+    st = table_of_files(store, &path, 1, format, &s->table, err);
+out:
+    return st;
+}
+
+static grebe_status open_any(struct grebe_source *s, struct table_store *store, const char *uri,
+                             const grebe_source_options *o, grebe_error *err)
+{
+    char name[32];
+    struct io_info info;
+    const char *path = NULL;
+    const char *format = o->format;
+    if (strcmp(uri, "-") == 0) {
+        if (o->read == NULL) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "\"-\" is standard input, and there is none here");
+        }
+        if (format != NULL && strcmp(format, "arrow") != 0) {
+            return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                              "standard input: expected format arrow, found \"%s\": other formats "
+                              "are read from files", format);
+        }
+        s->kind = GREBE_SOURCE_STREAM;
+        s->format = "arrow";
+        return source_stream_of_callback(s, o->read, o->read_ctx, err);
+    }
+    if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
+        const char *rest = forced_format(s->ctx, uri, name, sizeof name);
+        if (rest != NULL) {
+            return open_file(s, store, rest, name, err);
+        }
+    }
+    grebe_status st = table_uri_path(uri, &path, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (format != NULL) {
+        return open_file(s, store, path, format, err);
+    }
+    if (io_stat(store->store, path, &info, NULL) == GREBE_OK && info.kind != IO_FOLDER) {
+        return open_file(s, store, path, NULL, err);
+    }
+    s->kind = GREBE_SOURCE_TABLE;
+    s->format = "table";
+    return grebe_table_open(s->ctx, uri, o->table, &s->table, err);
+}
+
+grebe_status grebe_source_open(grebe_context *ctx, const char *uri,
+                               const grebe_source_options *options, grebe_source **out,
+                               grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    struct table_store *store = NULL;
+    GREBE_CHECK_ARG(err, ctx != NULL && uri != NULL && out != NULL);
+    *out = NULL;
+    if (options != NULL) {
+        st = options_copy(&o, sizeof o, options, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    struct grebe_source *s = mem_alloc_zero(ctx->a, sizeof *s);
+    if (s == NULL) {
+        return mem_fail(err, sizeof *s, uri);
+    }
+    s->ctx = ctx;
+    GREBE_TRY(table_store_open(ctx, 0, &store, err));
+    GREBE_TRY(open_any(s, store, uri, &o, err));
+    *out = s;
+    s = NULL;
+out:
+    table_store_drop(store);
+    grebe_source_close(s);
+    return st;
+}
+
+void grebe_source_close(grebe_source *source)
+{
+    if (source != NULL) {
+        stream_release(&source->stream);
+        grebe_table_close(source->table);
+        mem_free(source->ctx->a, source, sizeof *source);
+    }
+}
+
+grebe_source_kind grebe_source_kind_of(const grebe_source *source) { return source->kind; }
+
+const char *grebe_source_format(const grebe_source *source) { return source->format; }
+
+const grebe_table *grebe_source_table(const grebe_source *source) { return source->table; }
+
+int64_t grebe_source_num_rows(const grebe_source *source)
+{
+    return source->table != NULL ? grebe_table_num_rows(source->table) : -1;
+}
+
+grebe_status grebe_source_schema(grebe_source *source, struct ArrowSchema *out, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, source != NULL && out != NULL);
+    memset(out, 0, sizeof *out);
+    return source->table != NULL ? grebe_table_schema(source->table, out, err)
+                                 : source_stream_schema(source, out, err);
+}
+
+grebe_status grebe_source_scan(grebe_source *source, const grebe_scan_options *options,
+                               struct ArrowArrayStream *out, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, source != NULL && out != NULL);
+    memset(out, 0, sizeof *out);
+    return source->table != NULL ? grebe_table_scan(source->table, options, out, err)
+                                 : source_stream_scan(source, options, out, err);
+}
+
+grebe_status grebe_source_take(grebe_source *source, const int64_t *row_ids, size_t n,
+                               const grebe_take_options *options, struct ArrowArray *out,
+                               struct ArrowSchema *out_schema, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, source != NULL && out != NULL);
+    memset(out, 0, sizeof *out);
+    if (source->table != NULL) {
+        return grebe_table_take(source->table, row_ids, n, options, out, out_schema, err);
+    }
+    return source_stream_take(source, row_ids, n, options, out, out_schema, err);
+}
+
+grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *options,
+                                int64_t *out, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, source != NULL && out != NULL);
+    *out = 0;
+    if (source->table != NULL) {
+        return grebe_table_count(source->table, options, out, err);
+    }
+    grebe_status st = GREBE_OK;
+    struct ArrowArrayStream rows = { 0 };
+    GREBE_TRY(source_stream_scan(source, options, &rows, err));
+    for (;;) {
+        struct ArrowArray batch = { 0 };
+        st = stream_next(&rows, &batch, err);
+        if (st != GREBE_OK) {
+            break;
+        }
+        *out += batch.length;
+        array_release(&batch);
+    }
+    st = st == GREBE_END ? GREBE_OK : st;
+out:
+    stream_release(&rows);
+    return st;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream into one file, in the format that its name ends in. */
+#include <string.h>
+
+#include "arrow/arrow_stream.h"
+#include "arrow/ipc.h"
+#include "grebe/print.h"
+#include "source/source.h"
+
+static const char *ending_of(const char *path)
+{
+    const char *dot = strrchr(path_base_name(path), '.');
+    return dot == NULL ? "" : dot + 1;
+}
+
+static const struct file_format *format_of_ending(const grebe_context *ctx, const char *ending)
+{
+    for (size_t i = 0; ctx->registry->formats[i] != NULL; i++) {
+        const struct file_format *f = ctx->registry->formats[i];
+        for (size_t j = 0; f->create != NULL && f->extensions[j] != NULL; j++) {
+            if (strcmp(f->extensions[j], ending) == 0) {
+                return f;
+            }
+        }
+    }
+    return NULL;
+}
+
+static struct format_write_options format_options(const grebe_context *ctx,
+                                                  const grebe_write_options *options)
+{
+    grebe_write_options o = GREBE_WRITE_OPTIONS_INIT;
+    if (options != NULL) {
+        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    }
+    struct format_write_options f = FORMAT_WRITE_OPTIONS_INIT;
+    f.compression = o.compression;
+    f.compression_level = o.compression_level;
+    f.row_group_bytes = o.row_group_bytes;
+    f.row_group_rows = o.row_group_rows;
+    f.expected_rows = o.expected_rows;
+    f.is_profile_milvus = o.profile == GREBE_PROFILE_MILVUS;
+    f.call = call_options_resolve(ctx, o.call);
+    return f;
+}
+
+/* One batch after the other into the writer; *n_rows counts. */
+static grebe_status write_batches(struct ArrowArrayStream *rows, struct format_writer *w,
+                                  const struct call *call, int64_t *n_rows, grebe_error *err)
+{
+    grebe_progress progress = { "write", 0, 0, 0, 0 };
+    for (;;) {
+        struct ArrowArray batch = { 0 };
+        grebe_status st = call_check(call, err);
+        if (st == GREBE_OK) {
+            st = stream_next(rows, &batch, err);
+        }
+        if (st == GREBE_END) {
+            return GREBE_OK;
+        }
+        if (st == GREBE_OK) {
+            *n_rows += batch.length;
+            st = w->ops->write(w, &batch, err);
+        }
+        array_release(&batch);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        progress.rows_done = (uint64_t)*n_rows;
+        if (call->progress != NULL) {
+            call->progress(call->progress_ctx, &progress);
+        }
+    }
+}
+
+static grebe_status write_format(grebe_context *ctx, const struct file_format *format,
+                                 struct ArrowArrayStream *rows, struct io_writer *to,
+                                 const struct format_write_options *options, int64_t *n_rows,
+                                 grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct ArrowSchema schema = { 0 };
+    struct format_writer *w = NULL;
+    struct file_summary summary;
+    GREBE_TRY(stream_schema(rows, &schema, err));
+    GREBE_TRY(format->create(ctx, to, &schema, options, &w, err));
+    GREBE_TRY(write_batches(rows, w, &options->call, n_rows, err));
+    GREBE_TRY(w->ops->finish(w, &summary, err));
+out:
+    if (w != NULL) {
+        w->ops->free(w);
+    }
+    schema_release(&schema);
+    return st;
+}
+
+struct ipc_target {
+    struct io_writer *to;
+    grebe_error err;
+};
+
+static int write_ipc_bytes(void *write_ctx, const void *bytes, size_t len)
+{
+    struct ipc_target *t = write_ctx;
+    return io_write(t->to, bytes, len, &t->err) == GREBE_OK ? 0 : 5 /* EIO; t->err tells more */;
+}
+
+static grebe_status write_ipc(grebe_context *ctx, struct ArrowArrayStream *rows,
+                              struct io_writer *to, const grebe_call_options *call,
+                              int64_t *n_rows, grebe_error *err)
+{
+    struct ipc_target target = { to, GREBE_ERROR_INIT };
+    grebe_print_options o = GREBE_PRINT_OPTIONS_INIT;
+    o.format = GREBE_PRINT_ARROW;
+    o.call = call;
+    grebe_status st = grebe_print_rows(ctx, rows, &o, write_ipc_bytes, &target, n_rows, err);
+    if (target.err.status != GREBE_OK) {
+        if (err != NULL) {
+            *err = target.err;
+        }
+        return target.err.status;
+    }
+    return st;
+}
+
+grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct ArrowArrayStream *rows,
+                              const grebe_write_options *options, bool is_durable, int64_t *n_rows,
+                              grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_store *store = NULL;
+    struct io_writer *to = NULL;
+    int64_t n = 0;
+    GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && rows != NULL);
+
+    const char *ending = ending_of(path);
+    bool is_ipc = strcmp(ending, "arrows") == 0;
+    const struct file_format *format = format_of_ending(ctx, ending);
+    struct format_write_options o = format_options(ctx, options);
+    if (!is_ipc && format == NULL) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                        "%s: expected a name that ends in .parquet or .arrows, found \".%s\"", path,
+                        ending);
+        goto out;
+    }
+    GREBE_TRY(io_local_new(ctx, &store, err));
+    GREBE_TRY(io_create(store, path, is_durable, &to, err));
+    st = is_ipc ? write_ipc(ctx, rows, to, options != NULL ? options->call : NULL, &n, err)
+                : write_format(ctx, format, rows, to, &o, &n, err);
+    if (st == GREBE_OK) {
+        st = io_writer_publish(to, true, err);
+    }
+out:
+    stream_release(rows);
+    io_writer_free(to);
+    io_store_free(store);
+    if (n_rows != NULL) {
+        *n_rows = st == GREBE_OK ? n : 0;
+    }
+    return st;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/source.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t format_chunk_of(const struct format_reader *r, int64_t row)
+{
+    assert(r->n_chunks > 0 && row >= 0 && row < r->n_rows);
+    size_t low = 0, high = r->n_chunks; /* chunk_begin[low] <= row < chunk_begin[high] */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (r->chunk_begin[middle] <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+grebe_status format_find(const grebe_context *ctx, const char *name,
+                         const struct file_format **out, grebe_error *err)
+{
+    char known[160];
+    size_t len = 0;
+    *out = NULL;
+    known[0] = '\0';
+    const struct file_format *const *formats = ctx->registry != NULL ? ctx->registry->formats : NULL;
+    for (size_t i = 0; formats != NULL && formats[i] != NULL; i++) {
+        if (strcmp(formats[i]->name, name) == 0) {
+            *out = formats[i];
+            return GREBE_OK;
+        }
+        if (len < sizeof known) {
+            int n = snprintf(known + len, sizeof known - len, "%s%s", i == 0 ? "" : ", ",
+                             formats[i]->name);
+            len += n > 0 ? (size_t)n : 0;
+        }
+    }
+    char quoted[64];
+    return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "file format: expected one of %s, found \"%s\"", known,
+                      error_quote(quoted, sizeof quoted, name, strlen(name)));
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/table_of_files.h"
+
+#include <string.h>
+
+/* The manifest resolves a relative path below base/_data: one step up leads back to base ".". */
+static grebe_status stored_path(struct arena *arena, const char *path, manifest_text *out,
+                                grebe_error *err)
+{
+    const char *prefix = path[0] == '/' ? "" : "../";
+    size_t n = strlen(prefix) + strlen(path);
+    char *text = arena_alloc(arena, n + 1);
+    if (text == NULL) {
+        return mem_fail(err, n + 1, "a path");
+    }
+    memcpy(text, prefix, strlen(prefix));
+    memcpy(text + strlen(prefix), path, strlen(path) + 1);
+    *out = (manifest_text){ text, n };
+    return GREBE_OK;
+}
+
+static grebe_status text_of(struct arena *arena, const char *s, manifest_text *out,
+                            grebe_error *err)
+{
+    char *copy = arena_str(arena, s, strlen(s));
+    if (copy == NULL) {
+        return mem_fail(err, strlen(s), "a name");
+    }
+    *out = (manifest_text){ copy, strlen(s) };
+    return GREBE_OK;
+}
+
+/* Column names of the group; and, because a file without rows does not enter the manifest, the
+ * schema itself as a stored one where the first file is such. */
+static grebe_status describe(struct manifest *m, struct manifest_group *g,
+                             const struct ArrowSchema *schema, bool is_stored, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf json = BUF_INIT(m->arena.a);
+    size_t n = (size_t)schema->n_children;
+    manifest_text *names = arena_array(&m->arena, n, sizeof *names);
+    struct manifest_stat *stat = arena_array(&m->arena, 1, sizeof *stat);
+    struct avro_pair *pair = arena_array(&m->arena, 1, sizeof *pair);
+    if (names == NULL || stat == NULL || pair == NULL) {
+        return mem_fail(err, n * sizeof *names, "column names");
+    }
+    for (size_t i = 0; i < n; i++) {
+        GREBE_TRY(text_of(&m->arena, schema->children[i]->name, &names[i], err));
+    }
+    g->columns = (struct avro_list){ names, n };
+    if (is_stored) {
+        GREBE_TRY(schema_to_json(&json, schema, err));
+        GREBE_TRY(buf_put_byte(&json, '\0', err));
+        GREBE_TRY(text_of(&m->arena, STAT_SCHEMA, &stat->key, err));
+        GREBE_TRY(text_of(&m->arena, "schema", &pair->key, err));
+        GREBE_TRY(text_of(&m->arena, (const char *)json.data, &pair->value, err));
+        stat->metadata = (struct avro_list){ pair, 1 };
+        m->stats = (struct avro_list){ stat, 1 };
+    }
+out:
+    buf_release(&json);
+    return st;
+}
+
+static grebe_status add_files(struct table_store *store, const char *const *paths, size_t n,
+                              const struct file_format *format, struct manifest *m,
+                              struct manifest_group *g, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct format_reader *reader = NULL;
+    struct ArrowSchema first = { 0 };
+    size_t n_files = 0;
+    const grebe_allocator *a = m->arena.a;
+    struct manifest_file *files = arena_array(&m->arena, n, sizeof *files);
+    if (files == NULL) {
+        return mem_fail(err, n * sizeof *files, "files");
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct file_hints hints = { 0, 0 };
+        GREBE_TRY(format->open(store->store, paths[i], &hints, &reader, err));
+        if (i == 0) {
+            GREBE_TRY(schema_copy(a, &reader->schema, &first, err));
+        } else if (!schema_equal(&first, &reader->schema,
+                                 SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA)) {
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected the columns of %s", paths[i], paths[0]);
+            goto out;
+        }
+        if (reader->n_rows > 0) {
+            GREBE_TRY(stored_path(&m->arena, paths[i], &files[n_files].path, err));
+            files[n_files++].row_end = reader->n_rows;
+        }
+        reader->ops->close(reader);
+        reader = NULL;
+    }
+    g->files = (struct avro_list){ files, n_files };
+    st = describe(m, g, &first, n_files == 0, err);
+out:
+    if (reader != NULL) {
+        reader->ops->close(reader);
+    }
+    schema_release(&first);
+    return st;
+}
+
+grebe_status table_of_files(struct table_store *store, const char *const *paths, size_t n,
+                            const struct file_format *format, grebe_table **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    grebe_context *ctx = store->store->ctx;
+    struct snapshot *snapshot = NULL;
+    struct manifest m;
+    *out = NULL;
+    manifest_init(&m, ctx->a);
+    struct manifest_group *g = arena_array(&m.arena, 1, sizeof *g);
+    if (g == NULL) {
+        st = mem_fail(err, sizeof *g, "a column group");
+        goto out;
+    }
+    m.groups = (struct avro_list){ g, 1 };
+    GREBE_TRY(text_of(&m.arena, format->name, &g->format, err));
+    GREBE_TRY(add_files(store, paths, n, format, &m, g, err));
+    GREBE_TRY(snapshot_new(ctx, ".", 0, &m, &snapshot, err));
+    GREBE_TRY(table_new(ctx, store, paths[0], GREBE_COMPAT_NONE, snapshot, out, err));
+    snapshot = NULL;
+out:
+    snapshot_drop(snapshot);
+    manifest_release(&m);
+    return st;
+}
