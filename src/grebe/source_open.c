@@ -3,6 +3,7 @@
 #include "grebe/source_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SNIFF_BYTES = 64 };

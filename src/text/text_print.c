@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/text_print.h"
+
+#include <string.h>
+
+#include "text/text_value.h"
+
+enum { FLUSH_BYTES = 256 << 10 };
+
+grebe_status text_columns_init(const grebe_allocator *a, struct ArrowArrayStream *rows,
+                               struct text_columns *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    memset(out, 0, sizeof *out);
+    GREBE_TRY(stream_schema(rows, &out->schema, err));
+    GREBE_TRY(schema_check(&out->schema, err));
+    size_t n = (size_t)out->schema.n_children;
+    out->items = mem_alloc_zero(a, n * sizeof *out->items);
+    if (out->items == NULL) {
+        st = mem_fail(err, n * sizeof *out->items, "columns");
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        GREBE_TRY(text_column_init(a, out->schema.children[i], &out->items[i], err));
+        out->n = i + 1;
+    }
+out:
+    if (st != GREBE_OK) {
+        if (out->items != NULL) {
+            for (size_t i = 0; i < out->n; i++) {
+                text_column_release(a, &out->items[i]);
+            }
+            mem_free(a, out->items, (size_t)out->schema.n_children * sizeof *out->items);
+        }
+        schema_release(&out->schema);
+        memset(out, 0, sizeof *out);
+    }
+    return st;
+}
+
+void text_columns_release(const grebe_allocator *a, struct text_columns *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        text_column_release(a, &c->items[i]);
+    }
+    mem_free(a, c->items, c->n * sizeof *c->items);
+    schema_release(&c->schema);
+    memset(c, 0, sizeof *c);
+}
+
+grebe_status text_flush(struct text_print *p, struct buf *b, bool is_last, grebe_error *err)
+{
+    if (b->len == 0 || (!is_last && b->len < FLUSH_BYTES)) {
+        return GREBE_OK;
+    }
+    grebe_status st = p->sink->write(p->sink, b->data, b->len, err);
+    buf_clear(b);
+    return st;
+}
+
+/* ---- rows one after the other: JSON and CSV ---- */
+
+struct row_printer {
+    struct text_print *p;
+    struct text_columns columns;
+    struct buf b;
+    bool is_lines;   /* JSON */
+    struct buf *names; /* JSON: "name": of each column, shape [n] */
+};
+
+typedef grebe_status (*put_row_fn)(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
+                                   grebe_error *err);
+
+static grebe_status print_batches(struct row_printer *r, struct ArrowArrayStream *rows,
+                                  put_row_fn put_row, grebe_error *err)
+{
+    for (;;) {
+        struct ArrowArray batch = { 0 };
+        grebe_status st = stream_next(rows, &batch, err);
+        if (st == GREBE_END) {
+            return GREBE_OK;
+        }
+        for (int64_t i = 0; st == GREBE_OK && i < batch.length; i++) {
+            st = put_row(r, &batch, i, err);
+            r->p->n_rows++;
+            if (st == GREBE_OK) {
+                st = text_flush(r->p, &r->b, false, err);
+            }
+        }
+        array_release(&batch);
+        if (st == GREBE_OK && r->p->step != NULL) {
+            st = r->p->step(r->p->step_arg, r->p->n_rows, err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+}
+
+static grebe_status put_json_row(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
+                                 grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    if (!r->is_lines) {
+        GREBE_TRY(buf_put_text(&r->b, r->p->n_rows == 0 ? "[\n" : ",\n", err));
+    }
+    GREBE_TRY(buf_put_byte(&r->b, '{', err));
+    for (size_t k = 0; k < r->columns.n; k++) {
+        GREBE_TRY(buf_put(&r->b, r->names[k].data, r->names[k].len, err));
+        GREBE_TRY(text_put_json(&r->b, &r->columns.items[k], batch->children[k], i, err));
+    }
+    GREBE_TRY(buf_put_text(&r->b, r->is_lines ? "}\n" : "}", err));
+out:
+    return st;
+}
+
+/* ,"name": before each value (without the comma for the first) */
+static grebe_status json_names(struct row_printer *r, const grebe_allocator *a, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    size_t n = r->columns.n;
+    r->names = mem_alloc_zero(a, n * sizeof *r->names);
+    if (r->names == NULL) {
+        return mem_fail(err, n * sizeof *r->names, "names");
+    }
+    for (size_t k = 0; k < n; k++) {
+        const char *name = r->columns.schema.children[k]->name;
+        r->names[k] = BUF_INIT(a);
+        if (k > 0) {
+            GREBE_TRY(buf_put_byte(&r->names[k], ',', err));
+        }
+        GREBE_TRY(text_put_json_string(&r->names[k], name, strlen(name), err));
+        GREBE_TRY(buf_put_byte(&r->names[k], ':', err));
+    }
+out:
+    return st;
+}
+
+grebe_status text_print_json(struct text_print *p, struct ArrowArrayStream *rows, bool is_lines,
+                             grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct row_printer r = { .p = p, .b = BUF_INIT(p->a), .is_lines = is_lines };
+    GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
+    GREBE_TRY(json_names(&r, p->a, err));
+    GREBE_TRY(print_batches(&r, rows, put_json_row, err));
+    if (!is_lines) {
+        GREBE_TRY(buf_put_text(&r.b, p->n_rows == 0 ? "[]\n" : "\n]\n", err));
+    }
+    st = text_flush(p, &r.b, true, err);
+out:
+    for (size_t k = 0; r.names != NULL && k < r.columns.n; k++) {
+        buf_release(&r.names[k]);
+    }
+    mem_free(p->a, r.names, r.columns.n * sizeof *r.names);
+    text_columns_release(p->a, &r.columns);
+    buf_release(&r.b);
+    return st;
+}
+
+/* RFC 4180: quotes around a field with a comma, quote, CR or LF, or an empty string (null is
+ * nothing at all); inner quotes doubled. The field is b[begin, end of b). */
+static grebe_status quote_field(struct buf *b, size_t begin, grebe_error *err)
+{
+    size_t len = b->len - begin, n_quotes = 0;
+    bool needs_quotes = len == 0;
+    for (size_t i = begin; i < b->len; i++) {
+        unsigned char c = b->data[i];
+        n_quotes += c == '"';
+        needs_quotes = needs_quotes || c == ',' || c == '"' || c == '\n' || c == '\r';
+    }
+    if (!needs_quotes) {
+        return GREBE_OK;
+    }
+    grebe_status st = buf_put_zero(b, n_quotes + 2, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    size_t to = b->len - 1;
+    b->data[to--] = '"';
+    for (size_t i = begin + len; i > begin; i--) {
+        unsigned char c = b->data[i - 1];
+        b->data[to--] = c;
+        if (c == '"') {
+            b->data[to--] = '"';
+        }
+    }
+    b->data[to] = '"';
+    return GREBE_OK;
+}
+
+static grebe_status put_csv_row(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
+                                grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t k = 0; k < r->columns.n; k++) {
+        bool is_null = false;
+        if (k > 0) {
+            GREBE_TRY(buf_put_byte(&r->b, ',', err));
+        }
+        size_t begin = r->b.len;
+        GREBE_TRY(text_put_plain(&r->b, &r->columns.items[k], batch->children[k], i, &is_null, err));
+        if (!is_null) {
+            GREBE_TRY(quote_field(&r->b, begin, err));
+        }
+    }
+    st = buf_put_byte(&r->b, '\n', err);
+out:
+    return st;
+}
+
+grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct row_printer r = { .p = p, .b = BUF_INIT(p->a) };
+    GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
+    for (size_t k = 0; k < r.columns.n; k++) {
+        if (k > 0) {
+            GREBE_TRY(buf_put_byte(&r.b, ',', err));
+        }
+        size_t begin = r.b.len;
+        GREBE_TRY(buf_put_text(&r.b, r.columns.schema.children[k]->name, err));
+        GREBE_TRY(quote_field(&r.b, begin, err));
+    }
+    GREBE_TRY(buf_put_byte(&r.b, '\n', err));
+    GREBE_TRY(print_batches(&r, rows, put_csv_row, err));
+    st = text_flush(p, &r.b, true, err);
+out:
+    text_columns_release(p->a, &r.columns);
+    buf_release(&r.b);
+    return st;
+}
