@@ -126,7 +126,8 @@ struct pw_page {
     int64_t value_begin, n_values;
     int64_t unencoded_bytes; /* PW_BYTES: content without lengths */
     int32_t encoding;
-    size_t body_begin, body_len; /* raw levels and values in the scratch body */
+    size_t body_begin, body_len;     /* raw levels and values in the scratch body */
+    size_t stored_begin, stored_len; /* what is written of it: there, or in the scratch packed */
     size_t offset, size;         /* with header, from the chunk's begin; known after assembly */
     struct pw_bounds bounds;
 };
@@ -153,7 +154,7 @@ struct pw_chunk {
     enum codec_id codec;
     int64_t uncompressed_size; /* headers included */
     struct pw_bounds bounds;
-    bool has_bounds;       /* min and max hold the chunk's bounds */
+    bool has_min, has_max; /* min and max hold the chunk's bounds */
     bool is_min_exact, is_max_exact;
     struct buf min, max;
     struct buf column_index; /* encoded; empty: none */
@@ -221,6 +222,13 @@ void pw_scratch_release(struct pw_scratch *s);
 /** Pages, statistics and column index of a full chunk. */
 grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, grebe_error *err);
+
+/** parquet_write_page.c: one more page of n_rows rows after the last one. */
+grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, grebe_error *err);
+/** Header of a data page whose body is at `body`; padding as pq_page_header has it. */
+grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
+                                size_t stored_len, uint32_t padding, struct buf *dst,
+                                grebe_error *err);
 
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
 grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err);

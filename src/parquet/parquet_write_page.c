@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet/parquet_write_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/hash.h"
+
+/*
+ * A chunk's rows become pages: raw bodies first, then the choice of codec for the chunk as a
+ * whole, then headers and stored bodies one after another in chunk->out.
+ */
+
+void pw_scratch_init(struct pw_scratch *s, const grebe_allocator *a)
+{
+    memset(s, 0, sizeof *s);
+    s->ws = CODEC_WORKSPACE_INIT(a);
+    s->body = BUF_INIT(a);
+    s->packed = BUF_INIT(a);
+    s->piece = BUF_INIT(a);
+    s->entries = BUF_INIT(a);
+    s->index = BUF_INIT(a);
+    s->table = BUF_INIT(a);
+}
+
+void pw_scratch_release(struct pw_scratch *s)
+{
+    codec_workspace_release(&s->ws);
+    buf_release(&s->body);
+    buf_release(&s->packed);
+    buf_release(&s->piece);
+    buf_release(&s->entries);
+    buf_release(&s->index);
+    buf_release(&s->table);
+}
+
+/* ---- cutting ---- */
+
+static const struct pw_page *last_page(const struct pw_chunk *c)
+{
+    return pw_page_count(c) > 0 ? pw_page_at(c, pw_page_count(c) - 1) : NULL;
+}
+
+grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, grebe_error *err)
+{
+    struct pw_page p;
+
+    pw_page_range(c, last_page(c), n_rows, &p);
+    p.encoding = encoding;
+    if (c->leaf->store == PW_BYTES) {
+        p.unencoded_bytes = pw_bytes_between(c, p.value_begin, p.value_begin + p.n_values);
+    }
+    return buf_put(&c->pages, &p, sizeof p, err);
+}
+
+static int64_t rows_done(const struct pw_chunk *c)
+{
+    const struct pw_page *p = last_page(c);
+
+    return p == NULL ? 0 : p->row_begin + p->n_rows;
+}
+
+/* Pages of at most PW_PAGE_ROWS rows and about PW_PAGE_BYTES bytes, at least a row each. */
+static grebe_status cut_small(struct pw_chunk *c, int32_t encoding, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    while (rows_done(c) < c->n_rows && st == GREBE_OK) {
+        int64_t n = PW_PAGE_ROWS;
+        struct pw_page p;
+
+        for (;;) {
+            int64_t size = 0;
+
+            pw_page_range(c, last_page(c), n, &p);
+            size = pw_plain_size(c, p.value_begin, p.n_values) + p.n_slots / 4;
+            if (size <= PW_PAGE_BYTES || p.n_rows == 1) {
+                break;
+            }
+            n = max_i64(1, min_i64(p.n_rows - 1, p.n_rows * PW_PAGE_BYTES / size));
+        }
+        st = pw_page_add(c, p.n_rows, encoding, err);
+    }
+    return st;
+}
+
+/* ---- bodies ---- */
+
+static grebe_status fail_page(const struct pw_chunk *c, size_t len, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "column \"%s\": expected a page below 2 GiB, found %zu bytes (one row is too large)",
+                      c->leaf->nodes[0].name, len);
+}
+
+static grebe_status put_values(const struct pw_chunk *c, const struct pw_page *p,
+                               const struct pw_dictionary *d, struct pw_scratch *s,
+                               grebe_error *err)
+{
+    switch (p->encoding) {
+    case PQ_RLE_DICTIONARY:
+        return pw_dictionary_put_index(d, p->value_begin, p->n_values, &s->body, err);
+    case PQ_DELTA_BINARY_PACKED:
+        return pw_put_delta(c, p->value_begin, p->n_values, &s->body, err);
+    case PQ_DELTA_LENGTH_BYTE_ARRAY:
+        return pw_put_delta_length(c, p->value_begin, p->n_values, &s->body, &s->piece, err);
+    default: return pw_put_plain(c, p->value_begin, p->n_values, &s->body, err);
+    }
+}
+
+/* Raw levels and values of every page from number `first` on, appended to s->body. */
+static grebe_status put_bodies(struct pw_chunk *c, const struct pw_dictionary *d, size_t first,
+                               struct pw_scratch *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    for (size_t i = first; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        p->body_begin = s->body.len;
+        GREBE_TRY(pw_levels_put(c, p, &s->body, &s->piece, err));
+        GREBE_TRY(put_values(c, p, d, s, err));
+        p->body_len = s->body.len - p->body_begin;
+        p->stored_begin = p->body_begin;
+        p->stored_len = p->body_len;
+        if (p->body_len > INT32_MAX) {
+            return fail_page(c, p->body_len, err);
+        }
+    }
+out:
+    return st;
+}
+
+/* ---- encodings of the open profile ---- */
+
+static grebe_status set_encoding(struct pw_chunk *c, int32_t encoding, struct pw_scratch *s,
+                                 grebe_error *err)
+{
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        pw_page_at(c, i)->encoding = encoding;
+    }
+    buf_clear(&s->body);
+    return put_bodies(c, NULL, 0, s, err);
+}
+
+static size_t values_plain_size(const struct pw_chunk *c)
+{
+    return (size_t)pw_plain_size(c, 0, c->n_values);
+}
+
+/* DELTA_BINARY_PACKED where it saves a quarter, else PLAIN. */
+static grebe_status encode_integers(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
+{
+    size_t levels_len = 0;
+    grebe_status st = cut_small(c, PQ_DELTA_BINARY_PACKED, err);
+
+    if (st == GREBE_OK) {
+        st = put_bodies(c, NULL, 0, s, err);
+    }
+    if (st != GREBE_OK || c->n_values == 0) {
+        return st == GREBE_OK ? set_encoding(c, PQ_PLAIN, s, err) : st;
+    }
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        buf_clear(&s->packed);
+        GREBE_TRY(pw_levels_put(c, pw_page_at(c, i), &s->packed, &s->piece, err));
+        levels_len += s->packed.len;
+    }
+    if ((s->body.len - levels_len) * 100 > values_plain_size(c) * (100 - PW_SAVING_PCT)) {
+        st = set_encoding(c, PQ_PLAIN, s, err);
+    }
+out:
+    return st;
+}
+
+/* Whether a dictionary of all values pays: few distinct ones in a sample, and a small whole. */
+static grebe_status try_dictionary(struct pw_dictionary *d, bool *is_good, grebe_error *err)
+{
+    const int64_t n = d->c->n_values;
+    int64_t end = min_i64(n, PW_DICT_SAMPLE);
+    grebe_status st = pw_dictionary_add(d, end, err);
+
+    *is_good = n > 0 && (int64_t)pw_dictionary_count(d) * 2 <= end;
+    while (st == GREBE_OK && *is_good && end < n) {
+        end = min_i64(n, end + PW_DICT_SAMPLE);
+        st = pw_dictionary_add(d, end, err);
+        *is_good = d->size_bytes <= PW_DICT_BYTES_MAX;
+    }
+    *is_good = *is_good && d->size_bytes <= PW_DICT_BYTES_MAX;
+    return st;
+}
+
+static grebe_status encode_strings(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
+{
+    struct pw_dictionary d;
+    grebe_status st = pw_dictionary_begin(&d, c, s, err);
+
+    if (st == GREBE_OK) {
+        st = try_dictionary(&d, &c->has_dictionary, err);
+    }
+    if (st == GREBE_OK) {
+        st = cut_small(c, c->has_dictionary ? PQ_RLE_DICTIONARY : PQ_DELTA_LENGTH_BYTE_ARRAY, err);
+    }
+    if (st == GREBE_OK && c->has_dictionary) {
+        st = pw_dictionary_put_entries(&d, &s->body, err);
+        c->dictionary_size = s->body.len;
+    }
+    return st == GREBE_OK ? put_bodies(c, &d, 0, s, err) : st;
+}
+
+/* ---- encodings of the milvus profile (loon.md 5.6: what Arrow C++ does there) ---- */
+
+enum { MILVUS_PAGE_BYTES = 1 << 20, MILVUS_BATCH_SLOTS = 1024 };
+
+/* Rows that are looked at together: Arrow tests its limits once per 1024 slots. */
+static int64_t milvus_step(const struct pw_chunk *c)
+{
+    return max_i64(1, MILVUS_BATCH_SLOTS * c->n_rows / max_i64(1, c->n_slots));
+}
+
+static grebe_status cut_milvus_plain(struct pw_chunk *c, grebe_error *err)
+{
+    const int64_t step = milvus_step(c);
+    grebe_status st = GREBE_OK;
+
+    while (rows_done(c) < c->n_rows && st == GREBE_OK) {
+        struct pw_page p;
+        int64_t n = 0;
+
+        do {
+            n += step;
+            pw_page_range(c, last_page(c), n, &p);
+        } while (p.n_rows == n && pw_plain_size(c, p.value_begin, p.n_values) < MILVUS_PAGE_BYTES);
+        st = pw_page_add(c, n, PQ_PLAIN, err);
+    }
+    return st;
+}
+
+static grebe_status encode_milvus(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
+{
+    const int64_t step = milvus_step(c);
+    struct pw_dictionary d;
+    struct pw_page p = {0};
+    int64_t n_rows = 0;
+    grebe_status st = GREBE_OK;
+
+    if (c->leaf->store == PW_BOOL) {
+        GREBE_TRY(cut_milvus_plain(c, err));
+        return put_bodies(c, NULL, 0, s, err);
+    }
+    GREBE_TRY(pw_dictionary_begin(&d, c, s, err));
+    while (n_rows < c->n_rows && d.size_bytes < PW_DICT_BYTES_MAX) {
+        pw_page_range(c, n_rows > 0 ? &p : NULL, step, &p);
+        n_rows += p.n_rows;
+        GREBE_TRY(pw_dictionary_add(&d, p.value_begin + p.n_values, err));
+    }
+    c->has_dictionary = true;
+    GREBE_TRY(pw_page_add(c, n_rows, PQ_RLE_DICTIONARY, err));
+    GREBE_TRY(cut_milvus_plain(c, err));
+    GREBE_TRY(pw_dictionary_put_entries(&d, &s->body, err));
+    c->dictionary_size = s->body.len;
+    GREBE_TRY(put_bodies(c, &d, 0, s, err));
+out:
+    return st;
+}
+
+/* ---- codec ---- */
+
+/* Whether a part of the chunk lets hope that the whole saves enough. */
+static grebe_status sample_saves(struct pw_chunk *c, const struct pw_config *config,
+                                 struct pw_scratch *s, unsigned pct, bool *out, grebe_error *err)
+{
+    const size_t n = pw_page_count(c);
+    const struct pw_page *p = pw_page_at(c, n / 2);
+    grebe_status st = GREBE_OK;
+
+    *out = true;
+    if (n < 3) {
+        return GREBE_OK; /* the sample would be the chunk */
+    }
+    buf_clear(&s->packed);
+    st = codec_compress(config->codec, config->level, s->body.data + p->body_begin, p->body_len,
+                        &s->packed, &s->ws, err);
+    *out = s->packed.len * 100 <= p->body_len * (110 - pct);
+    return st;
+}
+
+static grebe_status pack_all(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    buf_clear(&s->packed);
+    if (c->has_dictionary) {
+        GREBE_TRY(codec_compress(config->codec, config->level, s->body.data, c->dictionary_size,
+                                 &s->packed, &s->ws, err));
+    }
+    *dictionary_stored = s->packed.len;
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        p->stored_begin = s->packed.len;
+        GREBE_TRY(codec_compress(config->codec, config->level, s->body.data + p->body_begin,
+                                 p->body_len, &s->packed, &s->ws, err));
+        p->stored_len = s->packed.len - p->stored_begin;
+    }
+out:
+    return st;
+}
+
+/* Compress, and keep it if it saves enough. */
+static grebe_status choose_codec(struct pw_chunk *c, const struct pw_config *config,
+                                 struct pw_scratch *s, size_t *dictionary_stored,
+                                 grebe_error *err)
+{
+    const unsigned pct = config->is_milvus         ? 0
+                         : config->is_codec_asked ? PW_SAVING_ASKED_PCT
+                                                  : PW_SAVING_PCT;
+    bool is_worth = false;
+    grebe_status st = GREBE_OK;
+
+    c->codec = CODEC_NONE;
+    *dictionary_stored = c->dictionary_size;
+    if (config->codec == CODEC_NONE || (config->is_milvus && c->leaf->is_blob)) {
+        return GREBE_OK;
+    }
+    if (config->is_milvus) {
+        c->codec = config->codec;
+        return pack_all(c, config, s, dictionary_stored, err);
+    }
+    if (!config->is_codec_asked && pw_page_at(c, 0)->encoding == PQ_DELTA_BINARY_PACKED) {
+        return GREBE_OK; /* small already, and decoded at memory speed */
+    }
+    GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
+    if (is_worth) {
+        GREBE_TRY(pack_all(c, config, s, dictionary_stored, err));
+        is_worth = s->packed.len * 100 <= s->body.len * (100 - pct);
+    }
+    if (is_worth) {
+        c->codec = config->codec;
+        return GREBE_OK;
+    }
+    *dictionary_stored = c->dictionary_size;
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        p->stored_begin = p->body_begin;
+        p->stored_len = p->body_len;
+    }
+out:
+    return st;
+}
+
+/* ---- assembly ---- */
+
+grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
+                                size_t stored_len, uint32_t padding, struct buf *dst,
+                                grebe_error *err)
+{
+    const struct pq_page_header h = {
+        .type = PQ_PAGE_DATA,
+        .uncompressed_size = (int32_t)p->body_len,
+        .compressed_size = (int32_t)stored_len,
+        .has_crc = true,
+        .crc = hash_crc32(0, body, stored_len),
+        .num_values = (int32_t)p->n_slots,
+        .encoding = p->encoding,
+        .definition_encoding = PQ_RLE,
+        .repetition_encoding = PQ_RLE,
+        .padding_bytes = padding,
+    };
+
+    assert(p->body_len <= INT32_MAX && stored_len <= INT32_MAX && p->n_slots <= INT32_MAX);
+    return pq_page_header_encode(&h, dst, err);
+}
+
+static grebe_status put_dictionary_page(struct pw_chunk *c, const struct pw_dictionary *d,
+                                        const unsigned char *body, size_t stored_len,
+                                        grebe_error *err)
+{
+    const struct pq_page_header h = {
+        .type = PQ_PAGE_DICTIONARY,
+        .uncompressed_size = (int32_t)c->dictionary_size,
+        .compressed_size = (int32_t)stored_len,
+        .has_crc = true,
+        .crc = hash_crc32(0, body, stored_len),
+        .num_values = (int32_t)pw_dictionary_count(d),
+        .encoding = PQ_PLAIN,
+    };
+    grebe_status st = pq_page_header_encode(&h, &c->out, err);
+
+    c->uncompressed_size += (int64_t)(c->out.len + c->dictionary_size);
+    if (st == GREBE_OK && stored_len > 0) {
+        st = buf_put(&c->out, body, stored_len, err);
+    }
+    c->dictionary_size = c->out.len;
+    return st;
+}
+
+static grebe_status assemble(struct pw_chunk *c, struct pw_scratch *s, size_t dictionary_stored,
+                             grebe_error *err)
+{
+    const struct buf *stored = c->codec == CODEC_NONE ? &s->body : &s->packed;
+    const struct pw_dictionary d = {.s = s};
+    grebe_status st = GREBE_OK;
+
+    if (c->has_dictionary) {
+        GREBE_TRY(put_dictionary_page(c, &d, stored->data, dictionary_stored, err));
+    }
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+        const unsigned char *body = stored->data + p->stored_begin;
+
+        p->offset = c->out.len;
+        GREBE_TRY(pw_page_header_put(p, body, p->stored_len, 0, &c->out, err));
+        c->uncompressed_size += (int64_t)(c->out.len - p->offset + p->body_len);
+        if (i == 0 && c->codec == CODEC_NONE && p->encoding == PQ_PLAIN &&
+            c->leaf->store == PW_FIXED) {
+            /* Fixed-width values are the end of the body: line up the first page's. */
+            c->is_aligned = true;
+            c->align_at = c->out.len + p->stored_len -
+                          (size_t)pw_plain_size(c, p->value_begin, p->n_values);
+        }
+        if (p->stored_len > 0) {
+            GREBE_TRY(buf_put(&c->out, body, p->stored_len, err));
+        }
+        p->size = c->out.len - p->offset;
+    }
+out:
+    return st;
+}
+
+static grebe_status encode_decoded(struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, grebe_error *err)
+{
+    size_t dictionary_stored = 0;
+    grebe_status st = GREBE_OK;
+
+    buf_clear(&s->body);
+    if (config->is_milvus) {
+        GREBE_TRY(encode_milvus(c, s, err));
+    } else if (c->leaf->store == PW_BYTES) {
+        GREBE_TRY(encode_strings(c, s, err));
+    } else if (c->leaf->is_integer && c->mode != PW_VECTOR) {
+        GREBE_TRY(encode_integers(c, s, err));
+    } else {
+        GREBE_TRY(cut_small(c, PQ_PLAIN, err));
+        GREBE_TRY(put_bodies(c, NULL, 0, s, err));
+    }
+    GREBE_TRY(choose_codec(c, config, s, &dictionary_stored, err));
+    GREBE_TRY(assemble(c, s, dictionary_stored, err));
+out:
+    return st;
+}
+
+/* Vectors and blobs are addressed in the file, unless a codec was asked for and pays. */
+static grebe_status is_addressable(const struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, bool *out, grebe_error *err)
+{
+    const size_t sample = min_size(c->values.len, PW_PAGE_BYTES);
+    grebe_status st = GREBE_OK;
+
+    *out = !config->is_milvus && c->leaf->store == PW_FIXED && c->n_values > 0 &&
+           (c->mode == PW_VECTOR || c->leaf->is_blob);
+    if (*out && config->is_codec_asked && config->codec != CODEC_NONE) {
+        buf_clear(&s->packed);
+        st = codec_compress(config->codec, config->level, c->values.data, sample, &s->packed,
+                            &s->ws, err);
+        *out = s->packed.len * 100 > sample * (100 - PW_SAVING_PCT);
+    }
+    return st;
+}
+
+grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, grebe_error *err)
+{
+    bool is_direct = false;
+    grebe_status st = GREBE_OK;
+
+    c->is_aligned = c->has_dictionary = false;
+    c->out_begin = c->dictionary_size = 0;
+    c->uncompressed_size = 0;
+    c->codec = CODEC_NONE;
+    assert(c->n_rows > 0 && c->pages.len == 0 && c->out.len == 0);
+    GREBE_TRY(is_addressable(c, config, s, &is_direct, err));
+    GREBE_TRY(is_direct ? pw_encode_addressable(c, s, err) : encode_decoded(c, config, s, err));
+    GREBE_TRY(pw_chunk_statistics(c, config, err));
+    assert(rows_done(c) == c->n_rows);
+out:
+    return st;
+}
