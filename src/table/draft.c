@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/txn_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/checked.h"
+
+/*
+ * The order is fixed (loon.md 4.3): drops, renames, indexes, delete logs, statistics, LOB files,
+ * appends, new columns. Nothing that the base or the transaction owns is changed: lists that
+ * change are copied into the draft's arena first.
+ */
+
+void draft_release(struct draft *d)
+{
+    for (size_t i = 0; i < d->n_columns; i++) {
+        schema_release(&d->columns[i].field);
+    }
+    mem_free(d->a, d->columns, d->columns_capacity * sizeof *d->columns);
+    manifest_release(&d->m);
+    d->columns = NULL;
+    d->n_columns = 0;
+    d->columns_capacity = 0;
+}
+
+struct draft_column *draft_find(const struct draft *d, const char *name)
+{
+    for (size_t i = 0; i < d->n_columns; i++) {
+        if (strcmp(d->columns[i].name, name) == 0) {
+            return &d->columns[i];
+        }
+    }
+    return NULL;
+}
+
+bool draft_has_stored(const struct draft *d, const char *stored)
+{
+    for (size_t g = 0; g < d->m.groups.n; g++) {
+        const struct manifest_group *group = manifest_group_at(&d->m, g);
+        for (size_t c = 0; c < group->columns.n; c++) {
+            if (strcmp(manifest_column_at(group, c), stored) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* dst = old items, then n_more of more; in the draft's arena. */
+static grebe_status concat_list(struct draft *d, const struct avro_list *old, const void *more,
+                                size_t n_more, size_t size, struct avro_list *dst,
+                                grebe_error *err)
+{
+    size_t n = old->n + n_more;
+    char *items = arena_array(&d->m.arena, n, size);
+    if (items == NULL) {
+        return mem_fail(err, n * size, "a manifest");
+    }
+    if (old->n > 0) {
+        memcpy(items, old->items, old->n * size);
+    }
+    if (n_more > 0) {
+        memcpy(items + old->n * size, more, n_more * size);
+    }
+    *dst = (struct avro_list){ items, n };
+    return GREBE_OK;
+}
+
+static grebe_status add_column(struct draft *d, const char *name, const char *stored,
+                               const struct ArrowSchema *field, grebe_error *err)
+{
+    if (d->n_columns == d->columns_capacity) {
+        size_t capacity = d->columns_capacity == 0 ? 16 : d->columns_capacity * 2;
+        struct draft_column *grown = mem_resize(d->a, d->columns,
+                                                d->columns_capacity * sizeof *grown,
+                                                capacity * sizeof *grown);
+        if (grown == NULL) {
+            return mem_fail(err, capacity * sizeof *grown, "columns");
+        }
+        d->columns = grown;
+        d->columns_capacity = capacity;
+    }
+    struct draft_column *c = &d->columns[d->n_columns];
+    *c = (struct draft_column){ name, stored, { 0 } };
+    if (field != NULL && field->release != NULL) {
+        grebe_status st = schema_copy(d->a, field, &c->field, err);
+        if (st == GREBE_OK && strcmp(c->field.name, name) != 0) {
+            st = schema_set_name(d->a, &c->field, name, err);
+        }
+        if (st != GREBE_OK) {
+            schema_release(&c->field);
+            return st;
+        }
+    }
+    d->n_columns++;
+    return GREBE_OK;
+}
+
+static grebe_status draft_init(const struct grebe_txn *x, struct snapshot *base,
+                               struct draft *d, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct columns *columns = NULL;
+    bool is_milvus = table_is_milvus(x->base) || x->profile == GREBE_PROFILE_MILVUS;
+    d->a = x->ctx->a;
+    d->base = base;
+    d->n_rows = base->n_rows;
+    manifest_init(&d->m, x->ctx->a);
+    GREBE_TRY(snapshot_columns(base, x->base->store->store, is_milvus, &columns, err));
+    GREBE_TRY(concat_list(d, &base->manifest.groups, NULL, 0, sizeof(struct manifest_group),
+                          &d->m.groups, err));
+    d->m.delta_logs = base->manifest.delta_logs;
+    d->m.stats = base->manifest.stats;
+    d->m.indexes = base->manifest.indexes;
+    d->m.lob_files = base->manifest.lob_files;
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct ArrowSchema *field = columns->schema.children[i];
+        GREBE_TRY(add_column(d, field->name, columns->items[i].stored, field, err));
+    }
+out:
+    return st;
+}
+
+/* ---- columns ---- */
+
+static void remove_indexes(struct draft *d, const char *stored, int64_t id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->m.indexes.n; i++) {
+        struct manifest_index *index = manifest_index_at(&d->m, i);
+        bool is_hit = stored != NULL ? strcmp(index->column_name.data, stored) == 0
+                                     : index->index_id == id;
+        if (!is_hit) {
+            *manifest_index_at(&d->m, n++) = *index;
+        }
+    }
+    d->m.indexes.n = n;
+}
+
+/* A group without the column; a group left without columns goes. */
+static grebe_status remove_from_groups(struct draft *d, const char *stored, grebe_error *err)
+{
+    size_t n_groups = 0;
+    for (size_t g = 0; g < d->m.groups.n; g++) {
+        struct manifest_group group = *manifest_group_at(&d->m, g);
+        size_t n = 0;
+        manifest_text *kept = arena_array(&d->m.arena, group.columns.n, sizeof *kept);
+        if (kept == NULL) {
+            return mem_fail(err, group.columns.n * sizeof *kept, "columns");
+        }
+        for (size_t c = 0; c < group.columns.n; c++) {
+            if (strcmp(manifest_column_at(&group, c), stored) != 0) {
+                kept[n++] = ((manifest_text *)group.columns.items)[c];
+            }
+        }
+        if (n == group.columns.n || n > 0) {
+            group.columns = (struct avro_list){ kept, n };
+            *manifest_group_at(&d->m, n_groups++) = group;
+        }
+    }
+    d->m.groups.n = n_groups;
+    return GREBE_OK;
+}
+
+static grebe_status apply_drop(struct draft *d, const char *name, grebe_error *err)
+{
+    struct draft_column *c = draft_find(d, name);
+    if (c == NULL) {
+        return GREBE_OK; /* somebody else dropped it meanwhile */
+    }
+    const char *stored = c->stored;
+    schema_release(&c->field);
+    size_t at = (size_t)(c - d->columns);
+    memmove(c, c + 1, (d->n_columns - at - 1) * sizeof *c);
+    d->n_columns--;
+    remove_indexes(d, stored, 0);
+    return remove_from_groups(d, stored, err);
+}
+
+static grebe_status apply_rename(struct draft *d, const struct rename_op *op, grebe_error *err)
+{
+    struct draft_column *c = draft_find(d, op->old_name);
+    if (c == NULL) {
+        return GREBE_FAIL(err, GREBE_ENOTFOUND, "column \"%s\" is not there", op->old_name);
+    }
+    if (draft_find(d, op->new_name) != NULL) {
+        return GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already", op->new_name);
+    }
+    c->name = op->new_name;
+    return c->field.release == NULL ? GREBE_OK
+                                    : schema_set_name(d->a, &c->field, op->new_name, err);
+}
+
+/* ---- lists ---- */
+
+static bool same_index(const struct manifest_index *x, const struct manifest_index *y)
+{
+    if (x->index_id != 0 || y->index_id != 0) {
+        return x->index_id == y->index_id;
+    }
+    return strcmp(x->column_name.data, y->column_name.data) == 0 &&
+           strcmp(x->index_type.data, y->index_type.data) == 0;
+}
+
+static grebe_status apply_indexes(const struct grebe_txn *x, struct draft *d, grebe_error *err)
+{
+    for (size_t i = 0; i < x->appends.n; i++) {
+        const struct staged *s = ((struct staged *const *)x->appends.items)[i];
+        for (size_t g = 0; g < s->n_groups; g++) {
+            const struct manifest_group *group = &s->groups[g];
+            for (size_t c = 0; c < group->columns.n && group->files.n > 0; c++) {
+                remove_indexes(d, manifest_column_at(group, c), 0);
+            }
+        }
+    }
+    for (size_t i = 0; i < x->index_drops.n; i++) {
+        remove_indexes(d, NULL, ((const int64_t *)x->index_drops.items)[i]);
+    }
+    for (size_t i = 0; i < x->indexes.n; i++) {
+        const struct manifest_index *index = (const struct manifest_index *)x->indexes.items + i;
+        size_t n = 0;
+        for (size_t k = 0; k < d->m.indexes.n; k++) {
+            if (!same_index(manifest_index_at(&d->m, k), index)) {
+                *manifest_index_at(&d->m, n++) = *manifest_index_at(&d->m, k);
+            }
+        }
+        d->m.indexes.n = n;
+        grebe_status st = concat_list(d, &d->m.indexes, index, 1, sizeof *index, &d->m.indexes,
+                                      err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status draft_set_stat(struct draft *d, const struct manifest_stat *stat, grebe_error *err)
+{
+    size_t at = 0;
+    while (at < d->m.stats.n && strcmp(manifest_stat_at(&d->m, at)->key.data, stat->key.data) < 0) {
+        at++;
+    }
+    bool is_there = at < d->m.stats.n &&
+                    strcmp(manifest_stat_at(&d->m, at)->key.data, stat->key.data) == 0;
+    struct avro_list grown;
+    grebe_status st = concat_list(d, &d->m.stats, stat, is_there ? 0 : 1, sizeof *stat, &grown,
+                                  err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    struct manifest_stat *items = grown.items;
+    if (!is_there) {
+        memmove(items + at + 1, items + at, (d->m.stats.n - at) * sizeof *items);
+    }
+    items[at] = *stat;
+    d->m.stats = grown;
+    return GREBE_OK;
+}
+
+static grebe_status apply_lists(const struct grebe_txn *x, struct draft *d, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    /* Removing compacts in place: the list must be the draft's own. */
+    GREBE_TRY(concat_list(d, &d->m.indexes, NULL, 0, sizeof(struct manifest_index),
+                          &d->m.indexes, err));
+    for (size_t i = 0; i < x->drops.n; i++) {
+        GREBE_TRY(apply_drop(d, ((const char *const *)x->drops.items)[i], err));
+    }
+    for (size_t i = 0; i < x->renames.n; i++) {
+        GREBE_TRY(apply_rename(d, (const struct rename_op *)x->renames.items + i, err));
+    }
+    GREBE_TRY(apply_indexes(x, d, err));
+    GREBE_TRY(concat_list(d, &d->m.delta_logs, x->deltas.items, x->deltas.n,
+                          sizeof(struct manifest_delta), &d->m.delta_logs, err));
+    for (size_t i = 0; i < x->stats.n; i++) {
+        GREBE_TRY(draft_set_stat(d, (const struct manifest_stat *)x->stats.items + i, err));
+    }
+    GREBE_TRY(concat_list(d, &d->m.lob_files, x->lobs.items, x->lobs.n,
+                          sizeof(struct manifest_lob), &d->m.lob_files, err));
+out:
+    return st;
+}
+
+/* ---- rows ---- */
+
+static bool has_column(const struct manifest_group *g, const char *name)
+{
+    for (size_t c = 0; c < g->columns.n; c++) {
+        if (strcmp(manifest_column_at(g, c), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Same number of groups; at each position the same format and set of columns. */
+static grebe_status check_layout(const struct draft *d, const struct staged *s, grebe_error *err)
+{
+    if (s->n_groups != d->m.groups.n) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "append: expected %zu column groups, found %zu",
+                          d->m.groups.n, s->n_groups);
+    }
+    for (size_t g = 0; g < s->n_groups; g++) {
+        const struct manifest_group *old = manifest_group_at(&d->m, g);
+        const struct manifest_group *more = &s->groups[g];
+        if (strcmp(old->format.data, more->format.data) != 0) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA,
+                              "append: group %zu: expected format \"%.32s\", found \"%.32s\"", g,
+                              old->format.data, more->format.data);
+        }
+        bool is_same = old->columns.n == more->columns.n;
+        for (size_t c = 0; c < old->columns.n && is_same; c++) {
+            is_same = has_column(more, manifest_column_at(old, c));
+        }
+        for (size_t c = 0; c < more->columns.n && is_same; c++) {
+            is_same = has_column(old, manifest_column_at(more, c));
+        }
+        if (!is_same) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA,
+                              "append: group %zu: expected the %zu columns of the table "
+                              "(\"%.64s\", …), found %zu (\"%.64s\", …)", g, old->columns.n,
+                              old->columns.n > 0 ? manifest_column_at(old, 0) : "",
+                              more->columns.n,
+                              more->columns.n > 0 ? manifest_column_at(more, 0) : "");
+        }
+    }
+    return GREBE_OK;
+}
+
+static grebe_status add_columns_of(struct draft *d, const struct staged *s, grebe_error *err)
+{
+    for (size_t i = 0; i < s->n_columns; i++) {
+        const struct draft_column *c = &s->columns[i];
+        if (draft_find(d, c->name) != NULL || draft_has_stored(d, c->stored)) {
+            return GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already", c->name);
+        }
+        grebe_status st = add_column(d, c->name, c->stored, &c->field, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    return concat_list(d, &d->m.groups, s->groups, s->n_groups, sizeof(struct manifest_group),
+                       &d->m.groups, err);
+}
+
+static grebe_status apply_append(struct draft *d, const struct staged *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    if (d->m.groups.n == 0) {
+        st = add_columns_of(d, s, err);
+    } else {
+        st = check_layout(d, s, err);
+        for (size_t g = 0; g < s->n_groups && st == GREBE_OK; g++) {
+            struct manifest_group *group = manifest_group_at(&d->m, g);
+            st = concat_list(d, &group->files, s->groups[g].files.items, s->groups[g].files.n,
+                             sizeof(struct manifest_file), &group->files, err);
+        }
+    }
+    if (st == GREBE_OK && !checked_add_i64(d->n_rows, s->n_rows, &d->n_rows)) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
+    }
+    return st;
+}
+
+static grebe_status apply_addition(struct draft *d, const struct staged *s, grebe_error *err)
+{
+    bool has_rows = d->m.groups.n > 0;
+    if (has_rows && s->n_rows != d->n_rows) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA,
+                          "column \"%s\": expected %" PRId64 " rows as the table has, found %"
+                          PRId64, s->n_columns > 0 ? s->columns[0].name : "", d->n_rows,
+                          s->n_rows);
+    }
+    d->n_rows = s->n_rows;
+    return add_columns_of(d, s, err);
+}
+
+static grebe_status apply_schema(const struct grebe_txn *x, struct draft *d, grebe_error *err)
+{
+    size_t n = (size_t)x->schema.n_children;
+    if (n != d->n_columns) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "schema: expected %zu columns, found %zu",
+                          d->n_columns, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowSchema *field = x->schema.children[i];
+        size_t k = i;
+        while (k < n && strcmp(d->columns[k].name, field->name) != 0) {
+            k++;
+        }
+        if (k == n) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "schema: column \"%s\" is not in the table",
+                              field->name);
+        }
+        struct draft_column c = d->columns[k];
+        memmove(&d->columns[i + 1], &d->columns[i], (k - i) * sizeof c);
+        d->columns[i] = c;
+        bool is_narrower = c.field.release != NULL &&
+                           (c.field.flags & ARROW_FLAG_NULLABLE) != 0 &&
+                           (field->flags & ARROW_FLAG_NULLABLE) == 0 && d->n_rows > 0;
+        if (c.field.release != NULL &&
+            (is_narrower || !schema_equal(&c.field, field, SCHEMA_EQUAL_IGNORE_NULLABLE |
+                                                               SCHEMA_EQUAL_IGNORE_METADATA))) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "schema: column \"%s\": %s", field->name,
+                              is_narrower ? "a nullable column stays nullable"
+                                          : "expected the type that the table has");
+        }
+        struct ArrowSchema copy = { 0 };
+        grebe_status st = schema_copy(d->a, field, &copy, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        schema_release(&d->columns[i].field);
+        schema_move(&d->columns[i].field, &copy);
+    }
+    return GREBE_OK;
+}
+
+/* Every group gives the same number of rows: what a reader insists on. */
+static grebe_status check_totals(const struct draft *d, grebe_error *err)
+{
+    for (size_t g = 0; g < d->m.groups.n; g++) {
+        const struct manifest_group *group = manifest_group_at(&d->m, g);
+        int64_t total = 0;
+        for (size_t f = 0; f < group->files.n; f++) {
+            const struct manifest_file *file = manifest_file_at(group, f);
+            if (!checked_add_i64(total, file->row_end - file->row_begin, &total)) {
+                return GREBE_FAIL(err, GREBE_ELIMIT, "group %zu: more than 2^63 rows", g);
+            }
+        }
+        if (total != d->n_rows && group->columns.n > 0) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA,
+                              "group %zu (\"%.64s\", …): expected %" PRId64 " rows, found %" PRId64,
+                              g, manifest_column_at(group, 0), d->n_rows, total);
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status draft_apply(const struct grebe_txn *x, struct snapshot *base, struct draft *out,
+                         grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    memset(out, 0, sizeof *out);
+    GREBE_TRY(draft_init(x, base, out, err));
+    GREBE_TRY(apply_lists(x, out, err));
+    for (size_t i = 0; i < x->appends.n; i++) {
+        GREBE_TRY(apply_append(out, ((struct staged *const *)x->appends.items)[i], err));
+    }
+    for (size_t i = 0; i < x->additions.n; i++) {
+        GREBE_TRY(apply_addition(out, ((struct staged *const *)x->additions.items)[i], err));
+    }
+    if (x->schema.release != NULL) {
+        GREBE_TRY(apply_schema(x, out, err));
+    }
+    st = check_totals(out, err);
+out:
+    if (st != GREBE_OK) {
+        draft_release(out);
+    }
+    return st;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/txn_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arrow/arrow_stream.h"
+#include "base/pool.h"
+
+/* A file being written. */
+struct stage_file {
+    struct ArrowSchema schema; /* of the file: stored names */
+    const char *path;          /* in the transaction's arena; NULL: not begun */
+    const char *name;          /* the part behind the last '/' */
+    struct io_writer *to;
+    struct format_writer *writer;
+    struct file_summary summary;
+};
+
+struct stage_run {
+    const struct stage *s;
+    struct stage_file *files; /* shape [n_groups] */
+    const struct ArrowArray *rows;
+    int64_t n_rows;
+    bool is_open;
+};
+
+static void release_view(struct ArrowArray *view) { view->release = NULL; }
+
+/* The group's columns of the batch, borrowed. */
+static grebe_status write_group(void *arg, size_t g, grebe_error *err)
+{
+    struct stage_run *run = arg;
+    const struct stage_group *group = &run->s->groups[g];
+    const grebe_allocator *a = run->s->txn->ctx->a;
+    if (group->n_columns == 0) {
+        return GREBE_OK;
+    }
+    struct ArrowArray **children = mem_alloc(a, group->n_columns * sizeof *children);
+    if (children == NULL) {
+        return mem_fail(err, group->n_columns * sizeof *children, "a batch");
+    }
+    for (size_t i = 0; i < group->n_columns; i++) {
+        children[i] = run->rows->children[group->columns[i]];
+    }
+    const void *buffers[1] = { NULL };
+    struct ArrowArray view = {
+        .length = run->rows->length,
+        .n_buffers = 1,
+        .n_children = (int64_t)group->n_columns,
+        .buffers = buffers,
+        .children = children,
+        .release = release_view,
+    };
+    struct format_writer *w = run->files[g].writer;
+    grebe_status st = w->ops->write(w, &view, err);
+    mem_free(a, children, group->n_columns * sizeof *children);
+    return st == GREBE_OK ? st : error_wrap(err, st, "%s", run->files[g].path);
+}
+
+static grebe_status finish_group(void *arg, size_t g, grebe_error *err)
+{
+    struct stage_run *run = arg;
+    struct stage_file *f = &run->files[g];
+    if (f->writer == NULL) {
+        return GREBE_OK;
+    }
+    grebe_status st = f->writer->ops->finish(f->writer, &f->summary, err);
+    if (st == GREBE_OK) {
+        st = io_writer_publish(f->to, false, err);
+    }
+    return st == GREBE_OK ? st : error_wrap(err, st, "%s", f->path);
+}
+
+static grebe_status for_groups(struct stage_run *run, pool_fn fn, grebe_error *err)
+{
+    const struct stage *s = run->s;
+    return parallel_for(s->call.threads > 1 ? s->txn->ctx->pool : NULL, s->call.threads,
+                        s->n_groups, fn, run, s->call.cancel, err);
+}
+
+static grebe_status file_schema(const struct stage *s, const struct stage_group *group,
+                                struct ArrowSchema *out, grebe_error *err)
+{
+    const grebe_allocator *a = s->txn->ctx->a;
+    grebe_status st = schema_project(a, &s->schema, group->columns, group->n_columns, out, err);
+    for (size_t i = 0; i < group->n_columns && st == GREBE_OK; i++) {
+        const char *stored = s->stored[group->columns[i]];
+        if (strcmp(out->children[i]->name, stored) != 0) {
+            st = schema_set_name(a, out->children[i], stored, err);
+        }
+    }
+    return st;
+}
+
+/* "_data/<g>_<uuid>.<format>", in the arena; recorded so that a failure removes it. */
+static grebe_status name_file(struct grebe_txn *x, const struct stage_group *group,
+                              struct stage_file *f, grebe_error *err)
+{
+    char uuid[37];
+    struct buf path = BUF_INIT(x->ctx->a);
+    grebe_status st = context_uuid(x->ctx, uuid, err);
+    if (st == GREBE_OK) {
+        st = path_join(&path, x->base->path, "_data/", err);
+    }
+    if (st == GREBE_OK) {
+        st = buf_printf(&path, err, "%zu_%s.%s", group->number, uuid, group->format);
+    }
+    const char **slot = st == GREBE_OK ? op_push(&x->arena, &x->files, sizeof *slot) : NULL;
+    if (st == GREBE_OK && (slot == NULL || buf_text(&path) == NULL)) {
+        st = mem_fail(err, path.len, "a path");
+    }
+    if (st == GREBE_OK) {
+        f->path = arena_str(&x->arena, buf_text(&path), path.len);
+        st = f->path == NULL ? mem_fail(err, path.len, "a path") : GREBE_OK;
+    }
+    if (st == GREBE_OK) {
+        *slot = f->path;
+        f->name = path_base_name(f->path);
+    } else if (slot != NULL) {
+        x->files.n--;
+    }
+    buf_release(&path);
+    return st;
+}
+
+static grebe_status open_files(struct stage_run *run, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct stage *s = run->s;
+    struct grebe_txn *x = s->txn;
+    struct io_store *store = x->base->store->store;
+    struct buf folder = BUF_INIT(x->ctx->a);
+    struct format_write_options o = FORMAT_WRITE_OPTIONS_INIT;
+    o.compression = s->options->compression;
+    o.compression_level = s->options->compression_level;
+    o.row_group_bytes = s->options->row_group_bytes;
+    o.row_group_rows = s->options->row_group_rows;
+    o.expected_rows = s->options->expected_rows;
+    o.is_profile_milvus = s->options->profile == GREBE_PROFILE_MILVUS ||
+                          x->profile == GREBE_PROFILE_MILVUS;
+    o.call = s->call;
+    o.call.progress = NULL;
+    GREBE_TRY(path_join(&folder, x->base->path, "_data", err));
+    if (buf_text(&folder) == NULL) {
+        GREBE_TRY(mem_fail(err, folder.len, "a path"));
+    }
+    GREBE_TRY(io_make_folders(store, buf_text(&folder), x->is_durable, err));
+    for (size_t g = 0; g < s->n_groups; g++) {
+        const struct file_format *format = NULL;
+        struct stage_file *f = &run->files[g];
+        if (s->groups[g].n_columns == 0) {
+            continue;
+        }
+        GREBE_TRY(format_find(x->ctx, s->groups[g].format, &format, err));
+        if (format->create == NULL) {
+            st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "files of format \"%s\" cannot be written",
+                            s->groups[g].format);
+            goto out;
+        }
+        GREBE_TRY(file_schema(s, &s->groups[g], &f->schema, err));
+        GREBE_TRY(name_file(x, &s->groups[g], f, err));
+        GREBE_TRY(io_create(store, f->path, x->is_durable, &f->to, err));
+        GREBE_TRY(format->create(x->ctx, f->to, &f->schema, &o, &f->writer, err));
+    }
+    run->is_open = true;
+out:
+    buf_release(&folder);
+    return st;
+}
+
+static void report(const struct stage_run *run)
+{
+    const struct call *call = &run->s->call;
+    if (call->progress == NULL) {
+        return;
+    }
+    grebe_progress progress = { "write", (uint64_t)run->n_rows, 0, 0, 0 };
+    if (run->s->options->expected_rows > 0) {
+        progress.rows_total = (uint64_t)run->s->options->expected_rows;
+    }
+    for (size_t g = 0; g < run->s->n_groups; g++) {
+        progress.bytes_done += run->files[g].to != NULL ? run->files[g].to->n_written : 0;
+    }
+    call->progress(call->progress_ctx, &progress);
+}
+
+static grebe_status write_batch(struct stage_run *run, const struct fit *fit,
+                                struct ArrowArray *batch, grebe_error *err)
+{
+    struct ArrowArray rows = { 0 };
+    grebe_status st = call_check(&run->s->call, err);
+    if (st == GREBE_OK) {
+        st = fit_batch(fit, batch, &rows, err);
+    }
+    if (st == GREBE_OK && rows.length > 0) {
+        if (!run->is_open) {
+            st = open_files(run, err);
+        }
+        run->rows = &rows;
+        if (st == GREBE_OK) {
+            st = for_groups(run, write_group, err);
+        }
+        if (st == GREBE_OK && rows.length > INT64_MAX - run->n_rows) {
+            st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
+        }
+        run->n_rows += st == GREBE_OK ? rows.length : 0;
+        run->rows = NULL;
+    }
+    array_release(&rows);
+    array_release(batch);
+    if (st == GREBE_OK) {
+        report(run);
+    }
+    return st;
+}
+
+/* ---- the result ---- */
+
+static grebe_status put_number(struct grebe_txn *x, struct avro_pair *pair, const char *key,
+                               uint64_t value, grebe_error *err)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    pair->key = (manifest_text){ key, strlen(key) };
+    return txn_text(x, text, &pair->value, err);
+}
+
+static grebe_status stage_file_entry(struct grebe_txn *x, const struct stage_file *f,
+                                     struct manifest_group *group, grebe_error *err)
+{
+    struct manifest_file *file = arena_array(&x->arena, 1, sizeof *file);
+    struct avro_pair *pairs = arena_array(&x->arena, 2, sizeof *pairs);
+    if (file == NULL || pairs == NULL) {
+        return mem_fail(err, sizeof *file, "a file entry");
+    }
+    file->path = (manifest_text){ f->name, strlen(f->name) };
+    file->blob = (manifest_text){ "", 0 };
+    file->row_end = f->summary.n_rows;
+    size_t n = 0;
+    grebe_status st = put_number(x, &pairs[n++], "file_size", f->summary.file_size_bytes, err);
+    if (st == GREBE_OK && f->summary.footer_size_bytes > 0) {
+        st = put_number(x, &pairs[n++], "footer_size", f->summary.footer_size_bytes, err);
+    }
+    file->properties = (struct avro_list){ pairs, n };
+    group->files = (struct avro_list){ file, 1 };
+    return st;
+}
+
+static grebe_status build_staged(const struct stage_run *run, struct staged **out,
+                                 grebe_error *err)
+{
+    const struct stage *s = run->s;
+    struct grebe_txn *x = s->txn;
+    size_t n_columns = (size_t)s->schema.n_children;
+    struct staged *made = arena_alloc_zero(&x->arena, sizeof *made);
+    struct manifest_group *groups = arena_array(&x->arena, s->n_groups, sizeof *groups);
+    struct draft_column *columns = arena_array(&x->arena, n_columns, sizeof *columns);
+    if (made == NULL || groups == NULL || columns == NULL) {
+        return mem_fail(err, n_columns * sizeof *columns, "staged rows");
+    }
+    for (size_t g = 0; g < s->n_groups; g++) {
+        const struct stage_group *group = &s->groups[g];
+        manifest_text *names = arena_array(&x->arena, group->n_columns, sizeof *names);
+        if (names == NULL) {
+            return mem_fail(err, group->n_columns * sizeof *names, "columns");
+        }
+        for (size_t c = 0; c < group->n_columns; c++) {
+            grebe_status st = txn_text(x, s->stored[group->columns[c]], &names[c], err);
+            if (st != GREBE_OK) {
+                return st;
+            }
+        }
+        groups[g].columns = (struct avro_list){ names, group->n_columns };
+        grebe_status st = txn_text(x, group->format, &groups[g].format, err);
+        if (st == GREBE_OK && run->files[g].writer != NULL) {
+            assert(run->files[g].summary.n_rows == run->n_rows);
+            st = stage_file_entry(x, &run->files[g], &groups[g], err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    made->groups = groups;
+    made->n_groups = s->n_groups;
+    made->columns = columns;
+    made->n_rows = run->n_rows;
+    for (size_t i = 0; i < n_columns; i++) {
+        struct draft_column *c = &columns[i];
+        c->name = txn_name(x, s->schema.children[i]->name);
+        c->stored = txn_name(x, s->stored[i]);
+        grebe_status st = c->name == NULL || c->stored == NULL ? mem_fail(err, 1, "a name")
+                                                               : GREBE_OK;
+        if (st == GREBE_OK) {
+            st = schema_copy(x->ctx->a, s->schema.children[i], &c->field, err);
+        }
+        made->n_columns++; /* counted at once, so that a failure releases what is there */
+        if (st != GREBE_OK) {
+            for (size_t k = 0; k < made->n_columns; k++) {
+                schema_release(&columns[k].field);
+            }
+            return st;
+        }
+    }
+    *out = made;
+    return GREBE_OK;
+}
+
+static void release_files(struct stage_run *run)
+{
+    for (size_t g = 0; run->files != NULL && g < run->s->n_groups; g++) {
+        struct stage_file *f = &run->files[g];
+        if (f->writer != NULL) {
+            f->writer->ops->free(f->writer);
+        }
+        io_writer_free(f->to);
+        schema_release(&f->schema);
+    }
+    mem_free(run->s->txn->ctx->a, run->files, run->s->n_groups * sizeof *run->files);
+}
+
+grebe_status stage_write(struct stage *s, struct ArrowArrayStream *rows,
+                         const struct ArrowSchema *rows_schema, struct ArrowArray *first,
+                         struct staged **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->txn->ctx->a;
+    size_t files_begin = s->txn->files.n;
+    struct stage_run run = { .s = s };
+    struct fit fit = { 0 };
+    struct ArrowArray batch = { 0 };
+    *out = NULL;
+    run.files = mem_alloc_zero(a, s->n_groups * sizeof *run.files);
+    if (run.files == NULL) {
+        st = mem_fail(err, s->n_groups * sizeof *run.files, "files");
+        goto out;
+    }
+    GREBE_TRY(fit_new(a, rows_schema, &s->schema, &fit, err));
+    if (first->release != NULL) {
+        GREBE_TRY(write_batch(&run, &fit, first, err));
+        for (;;) {
+            st = stream_next(rows, &batch, err);
+            if (st != GREBE_OK) {
+                break;
+            }
+            GREBE_TRY(write_batch(&run, &fit, &batch, err));
+        }
+        if (st != GREBE_END) {
+            goto out;
+        }
+    }
+    GREBE_TRY(for_groups(&run, finish_group, err));
+    st = build_staged(&run, out, err);
+out:
+    release_files(&run);
+    fit_release(&fit);
+    array_release(&batch);
+    array_release(first);
+    if (st != GREBE_OK) {
+        txn_remove_files(s->txn, files_begin);
+    }
+    return st;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_TABLE_TXN_INTERNAL_H
+#define GREBE_TABLE_TXN_INTERNAL_H
+
+/*
+ * A transaction is a list of operations against a base version. Applying them in their fixed
+ * order to a version gives a draft: the manifest and the columns of the next one. Operations
+ * are tried on the base as they come, and applied anew to whatever version is the latest when
+ * the commit rebases.
+ */
+
+#include "grebe/txn.h"
+#include "table/table_internal.h"
+
+/** A column of a draft. */
+struct draft_column {
+    const char *name;   /* in the schema; borrowed */
+    const char *stored; /* in groups and files; borrowed */
+    struct ArrowSchema field; /* its type; empty: of existing files that nobody opened */
+};
+
+/** What the next version would be. Borrows from the base snapshot and from the transaction. */
+struct draft {
+    const grebe_allocator *a;
+    struct snapshot *base; /* borrowed */
+    struct manifest m; /* arrays in its own arena, elements shared with base and transaction */
+    struct draft_column *columns; /* owned with their fields, shape [n_columns] */
+    size_t n_columns, columns_capacity;
+    int64_t n_rows;
+};
+
+void draft_release(struct draft *d);
+
+/** Column groups with files that are there: what one append or one add-column brings. Lives in
+ *  the transaction's arena; the fields of the columns are owned. */
+struct staged {
+    struct manifest_group *groups; /* shape [n_groups] */
+    size_t n_groups;
+    struct draft_column *columns;  /* of all groups, in the order of the schema */
+    size_t n_columns;
+    int64_t n_rows;
+};
+
+struct rename_op {
+    const char *old_name, *new_name;
+};
+
+/* Lists in the transaction's arena that grow by doubling. */
+struct op_list {
+    void *items;
+    size_t n, capacity;
+};
+
+enum txn_state { TXN_OPEN = 0, TXN_DONE };
+
+struct grebe_txn {
+    grebe_context *ctx;
+    grebe_table *base; /* one reference */
+    enum txn_state state;
+    int32_t on_conflict;
+    int32_t retries_max;
+    int32_t profile;
+    bool is_durable;
+    char *message;   /* NULL: none */
+    char *operation; /* NULL: made from kinds */
+    struct arena arena;
+
+    struct op_list drops;        /* const char * */
+    struct op_list renames;      /* struct rename_op */
+    struct op_list deltas;       /* struct manifest_delta */
+    struct op_list stats;        /* struct manifest_stat */
+    struct op_list index_drops;  /* int64_t */
+    struct op_list indexes;      /* struct manifest_index */
+    struct op_list lobs;         /* struct manifest_lob */
+    struct op_list appends;      /* struct staged * */
+    struct op_list additions;    /* struct staged * */
+    struct ArrowSchema schema;   /* set_schema; empty: not */
+    struct op_list files;        /* const char *: data files that this transaction wrote */
+};
+
+/** A zeroed slot at the end of a list. NULL: no memory. */
+void *op_push(struct arena *arena, struct op_list *list, size_t size);
+/** Copy of a text in the transaction's arena. */
+grebe_status txn_text(struct grebe_txn *x, const char *text, manifest_text *out, grebe_error *err);
+const char *txn_name(struct grebe_txn *x, const char *text);
+
+/** Whether anything was recorded. */
+bool txn_has_changes(const struct grebe_txn *x);
+
+/** Whether the next version of this base carries `grebe.*` body entries. */
+bool txn_writes_entries(const struct grebe_txn *x, const struct snapshot *base);
+
+/** Apply everything that is recorded to a version. draft.c */
+grebe_status draft_apply(const struct grebe_txn *x, struct snapshot *base, struct draft *out,
+                         grebe_error *err);
+/** The column of this name; NULL: none. */
+struct draft_column *draft_find(const struct draft *d, const char *name);
+/** Whether some column is stored under this name. */
+bool draft_has_stored(const struct draft *d, const char *stored);
+
+/** Set a statistics entry of a draft, in its sorted place. */
+grebe_status draft_set_stat(struct draft *d, const struct manifest_stat *stat, grebe_error *err);
+
+/** Body entries and header keys of a finished draft. draft_entries.c */
+grebe_status draft_entries(const struct grebe_txn *x, struct draft *d, int64_t read_version,
+                           grebe_error *err);
+
+/** Whether what happened between two versions allows the transaction on top of the later one:
+ *  GREBE_ECONFLICT with the reason. txn_rebase.c */
+grebe_status rebase_check(const struct grebe_txn *x, struct snapshot *from, struct snapshot *to,
+                          grebe_error *err);
+
+/* ---- writing data files: table_stage.c ---- */
+
+/** A group to be written. */
+struct stage_group {
+    int *columns; /* into stage.schema, shape [n_columns] */
+    size_t n_columns;
+    size_t number; /* in file names */
+    const char *format;
+};
+
+/** Rows of a stream written as column groups. */
+struct stage {
+    struct grebe_txn *txn;
+    const grebe_write_options *options;
+    struct call call;
+    struct ArrowSchema schema;      /* what is written: names as in the table, its types */
+    const char **stored;            /* shape [columns]: names in the files; borrowed */
+    struct stage_group *groups;     /* shape [n_groups] */
+    size_t n_groups;
+};
+
+/**
+ * Write the stream.
+ *
+ * @param rows_schema Schema of the stream.
+ * @param first First batch of the stream, already read; may be empty. Released here.
+ * @param out   In the transaction's arena; files are recorded in the transaction, and removed
+ *              again on failure.
+ */
+grebe_status stage_write(struct stage *s, struct ArrowArrayStream *rows,
+                         const struct ArrowSchema *rows_schema, struct ArrowArray *first,
+                         struct staged **out, grebe_error *err);
+
+/* ---- fitting: table_fit.c ---- */
+
+/** How batches of one schema become batches of another, by name. */
+struct fit {
+    const grebe_allocator *a;
+    const struct ArrowSchema *from; /* borrowed */
+    const struct ArrowSchema *to;   /* borrowed */
+    int *source;     /* shape [to columns]: column of from; -1: null */
+    bool *widens;    /* shape [to columns] */
+};
+
+/** @return also GREBE_ESCHEMA: column, expected and found type. */
+grebe_status fit_new(const grebe_allocator *a, const struct ArrowSchema *from,
+                     const struct ArrowSchema *to, struct fit *out, grebe_error *err);
+void fit_release(struct fit *f);
+/** batch is moved in, also on failure. */
+grebe_status fit_batch(const struct fit *f, struct ArrowArray *batch, struct ArrowArray *out,
+                       grebe_error *err);
+
+/* ---- grouping: table_group.c ---- */
+
+/**
+ * Column groups for new columns.
+ *
+ * @param first  First batch, or empty: sizes of binary columns are looked up there.
+ * @param out    Shape [schema columns]: number of the group of each column; dense from 0.
+ */
+grebe_status group_columns(const struct ArrowSchema *schema, const struct ArrowArray *first,
+                           const grebe_write_options *options, int *out, size_t *n_groups,
+                           grebe_error *err);
+
+/** What grebe_table_create does, in a store of the caller's. rows is released or left as it is. */
+grebe_status table_create_in(struct table_store *store, const char *path,
+                             struct ArrowArrayStream *rows, const grebe_table_create_options *o,
+                             grebe_table **out, grebe_error *err);
+
+/** Remove the data files that the transaction wrote, from number `begin` on. */
+void txn_remove_files(struct grebe_txn *x, size_t begin);
+
+#endif
