@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "text/text_value.h"
+#include "wire/json.h"
 
 enum { FLUSH_BYTES = 256 << 10 };
 
@@ -129,7 +130,7 @@ static grebe_status json_names(struct row_printer *r, const grebe_allocator *a, 
         if (k > 0) {
             GREBE_TRY(buf_put_byte(&r->names[k], ',', err));
         }
-        GREBE_TRY(text_put_json_string(&r->names[k], name, strlen(name), err));
+        GREBE_TRY(json_put_string(&r->names[k], name, strlen(name), err));
         GREBE_TRY(buf_put_byte(&r->names[k], ':', err));
     }
 out:

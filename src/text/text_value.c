@@ -11,7 +11,7 @@
 #include "base/endian.h"
 #include "base/half.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "wire/json.h"
 
 grebe_status text_column_init(const grebe_allocator *a, const struct ArrowSchema *schema,
                               struct text_column *out, grebe_error *err)
@@ -49,50 +49,6 @@ void text_column_release(const grebe_allocator *a, struct text_column *c)
     memset(c, 0, sizeof *c);
 }
 
-grebe_status text_put_json_string(struct buf *dst, const char *s, size_t len, grebe_error *err)
-{
-    static const char hex[] = "0123456789abcdef";
-    grebe_status st = buf_reserve(dst, len + 2, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    dst->data[dst->len++] = '"';
-    size_t i = 0;
-    while (i < len) {
-        size_t plain = i; /* run of bytes that stand for themselves */
-        while (plain < len && (unsigned char)s[plain] >= 0x20 && s[plain] != '"' &&
-               s[plain] != '\\' && (unsigned char)s[plain] < 0x80) {
-            plain++;
-        }
-        GREBE_TRY(buf_put(dst, s + i, plain - i, err));
-        i = plain;
-        if (i == len) {
-            break;
-        }
-        unsigned char c = (unsigned char)s[i];
-        size_t n = utf8_char_len(s + i, len - i);
-        if (c == '"' || c == '\\') {
-            char two[2] = { '\\', (char)c };
-            GREBE_TRY(buf_put(dst, two, 2, err));
-        } else if (c < 0x20) {
-            const char *names = "btn\vfr"; /* \b \t \n (11) \f \r at 8..13 */
-            char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-            bool is_named = c >= 8 && c <= 13 && c != 11;
-            text[1] = is_named ? names[c - 8] : 'u';
-            GREBE_TRY(buf_put(dst, text, is_named ? 2 : 6, err));
-        } else if (n == 0) {
-            GREBE_TRY(buf_put(dst, "\xef\xbf\xbd", 3, err));
-            n = 1;
-        } else {
-            GREBE_TRY(buf_put(dst, s + i, n, err));
-        }
-        i += n == 0 ? 1 : n;
-    }
-    st = buf_put_byte(dst, '"', err);
-out:
-    return st;
-}
-
 static grebe_status put_float(struct buf *dst, double v, float narrow, bool is_narrow, bool is_json,
                               grebe_error *err)
 {
@@ -111,7 +67,7 @@ static grebe_status put_float(struct buf *dst, double v, float narrow, bool is_n
 static grebe_status put_quoted(struct buf *dst, const char *text, size_t n, bool is_json,
                                grebe_error *err)
 {
-    return is_json ? text_put_json_string(dst, text, n, err) : buf_put(dst, text, n, err);
+    return is_json ? json_put_string(dst, text, n, err) : buf_put(dst, text, n, err);
 }
 
 static grebe_status put_binary(struct buf *dst, const char *p, size_t len, bool is_json,
@@ -225,7 +181,7 @@ static grebe_status put_struct(struct buf *dst, const struct text_column *c,
             st = buf_put_byte(dst, ',', err);
         }
         if (st == GREBE_OK) {
-            st = text_put_json_string(dst, name, strlen(name), err);
+            st = json_put_string(dst, name, strlen(name), err);
         }
         if (st == GREBE_OK) {
             st = buf_put_byte(dst, ':', err);

@@ -35,9 +35,6 @@ grebe_status text_put_plain(struct buf *dst, const struct text_column *c,
                             const struct ArrowArray *array, int64_t i, bool *is_null,
                             grebe_error *err);
 
-/** A JSON string with quotes; bytes that are no UTF-8 become U+FFFD. */
-grebe_status text_put_json_string(struct buf *dst, const char *s, size_t len, grebe_error *err);
-
 /* ---- text_time.c, text_decimal.c: without a NUL; dst has TEXT_TIME_MAX / TEXT_DECIMAL_MAX bytes ---- */
 enum { TEXT_TIME_MAX = 64, TEXT_DECIMAL_MAX = 400 };
 /** "2026-11-29"; any int64 of days works. */
