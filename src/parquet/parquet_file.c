@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/endian.h"
+#include "parquet/parquet_fetch.h"
 #include "parquet/parquet_format.h"
 
 enum { FOOTER_BYTES_MAX = 256 << 20, TAIL_BYTES = 64 << 10, MAGIC_BYTES = 4, TRAILER_BYTES = 8 };
@@ -355,6 +356,7 @@ void pq_reader_close(struct format_reader *base)
     struct pq_reader *r = (struct pq_reader *)base;
     const grebe_allocator *a = base->ctx->a;
     schema_release(&base->schema);
+    pq_scratch_free(atomic_load(&r->spare));
     if (r->file != NULL) {
         cache_value_drop(&r->file->cached);
     }

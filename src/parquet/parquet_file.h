@@ -85,10 +85,13 @@ struct pq_file {
     int64_t *chunk_begin;    /* shape [n_chunks + 1] */
 };
 
+struct pq_scratch;
+
 struct pq_reader {
     struct format_reader base;
     struct pq_file *file; /* one reference */
     struct io_shared_file *io;
+    _Atomic(struct pq_scratch *) spare; /* working memory that the next call may use */
 };
 
 /** file_format.open of Parquet. */

@@ -7,23 +7,48 @@
 #include "base/endian.h"
 #include "base/hash.h"
 
-enum { SPACE_TAIL = 64, PAGE_BYTES_MAX = 1 << 30 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { PAGE_BYTES_MAX = 16 << 20 };
+#else
+enum { PAGE_BYTES_MAX = 1 << 30 };
+#endif
+enum { SPACE_TAIL = 64 };
 
 /* ---- scratch ---- */
 
-void pq_scratch_init(struct pq_scratch *s, const grebe_allocator *a, uint64_t memory_limit_bytes)
+void pq_scratch_init(struct pq_scratch *s, const grebe_allocator *a)
 {
     memset(s, 0, sizeof *s);
     s->a = a;
-    s->memory_limit_bytes = memory_limit_bytes;
     s->codec = CODEC_WORKSPACE_INIT(a);
+}
+
+enum { N_SPACES = 10 };
+
+static void list_spaces(struct pq_scratch *s, struct pq_space *spaces[N_SPACES])
+{
+    struct pq_space *const all[N_SPACES] = { &s->body,   &s->rep,     &s->def,  &s->bits, &s->index,
+                                             &s->values, &s->offsets, &s->rows, &s->runs,
+                                             &s->value_runs };
+    memcpy(spaces, all, sizeof all);
+}
+
+size_t pq_scratch_bytes(const struct pq_scratch *s)
+{
+    struct pq_space *spaces[N_SPACES];
+    size_t n = 0;
+    list_spaces((struct pq_scratch *)(uintptr_t)s, spaces);
+    for (size_t i = 0; i < N_SPACES; i++) {
+        n += spaces[i]->capacity;
+    }
+    return n;
 }
 
 void pq_scratch_release(struct pq_scratch *s)
 {
-    struct pq_space *const spaces[] = { &s->body,  &s->rep,    &s->def,     &s->bits,      &s->index,
-                                        &s->values, &s->offsets, &s->runs, &s->value_runs };
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    struct pq_space *spaces[N_SPACES];
+    list_spaces(s, spaces);
+    for (size_t i = 0; i < N_SPACES; i++) {
         mem_free_aligned(s->a, spaces[i]->p, spaces[i]->capacity, MEM_ALIGN_VECTOR);
         *spaces[i] = (struct pq_space){ NULL, 0 };
     }
@@ -198,12 +223,9 @@ static grebe_status inflate(const struct pq_chunk_data *c, struct pq_scratch *s,
                             const unsigned char *src, size_t src_len, size_t raw_len,
                             const unsigned char **out, grebe_error *err)
 {
-    if (raw_len > PAGE_BYTES_MAX || raw_len > s->memory_limit_bytes) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "%zu bytes when decompressed, the limit is %llu",
-                          raw_len,
-                          s->memory_limit_bytes < PAGE_BYTES_MAX
-                              ? (unsigned long long)s->memory_limit_bytes
-                              : (unsigned long long)PAGE_BYTES_MAX);
+    if (raw_len > PAGE_BYTES_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%zu bytes when decompressed, the limit is %d",
+                          raw_len, PAGE_BYTES_MAX);
     }
     unsigned char *raw = pq_space_get(s, &s->body, raw_len, err);
     if (raw == NULL) {
@@ -364,7 +386,7 @@ static grebe_status find_dense(const struct pq_chunk_data *c, struct pq_page *pa
     const struct pq_node *node = leaf->node;
     *is_dense = false;
     if (page->encoding != PQ_PLAIN || !is_stored_raw(c, page) || node->width_in == 0 ||
-        leaf->max_rep > 1 || page->begins_inside_row) {
+        node->convert == PQ_CONVERT_NULL || leaf->max_rep > 1 || page->begins_inside_row) {
         return GREBE_OK;
     }
     grebe_status st = pq_page_open(c, page, NULL, &view, err);

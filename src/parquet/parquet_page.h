@@ -17,13 +17,14 @@ struct pq_space {
 /** Working memory of one thread. */
 struct pq_scratch {
     const grebe_allocator *a;
-    uint64_t memory_limit_bytes; /* no page may need more */
     struct codec_workspace codec;
-    struct pq_space body, rep, def, bits, index, values, offsets, runs, value_runs;
+    struct pq_space body, rep, def, bits, index, values, offsets, rows, runs, value_runs;
 };
 
-void pq_scratch_init(struct pq_scratch *s, const grebe_allocator *a, uint64_t memory_limit_bytes);
+void pq_scratch_init(struct pq_scratch *s, const grebe_allocator *a);
 void pq_scratch_release(struct pq_scratch *s);
+/** Bytes held. */
+size_t pq_scratch_bytes(const struct pq_scratch *s);
 /** size bytes (64 more are readable behind them); NULL: no memory, err is filled. */
 void *pq_space_get(struct pq_scratch *s, struct pq_space *space, size_t size, grebe_error *err);
 

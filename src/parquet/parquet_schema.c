@@ -374,6 +374,10 @@ grebe_status pq_schema_resolve(const grebe_allocator *a, struct arena *ar,
             return st;
         }
         out->columns[i].is_row_field = true;
+        const struct pq_node *item = pq_list_leaf(&out->columns[i]);
+        if (item != NULL) {
+            out->leaves[item->leaf].is_list_element = true;
+        }
         e = r.places[e].end;
     }
     st = pq_schema_to_arrow(a, ar, footer, out, err);

@@ -60,6 +60,7 @@ struct pq_leaf {
     uint8_t max_rep, max_def;
     const struct pq_node *node;
     uint32_t column;         /* top-level field it belongs to */
+    bool is_list_element;    /* right below a list that is a top-level field */
     const char *name;        /* dotted path, for messages */
     const char *unreadable;  /* why no value of it can be read; NULL: it can */
     const struct pq_bytes *path; /* shape [n_path] */

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet/parquet_column.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* One call of pq_column_append(). */
+struct appender {
+    struct pq_chunk_data c;
+    struct pq_dictionary dictionary;
+    struct pq_scratch *s;
+    struct pq_out *out;
+    bool may_view;
+    grebe_error *err;
+};
+
+/* ---- values in place ---- */
+
+/* Values of `width` bytes as an Arrow buffer: the consumer loads them by their natural type. */
+static bool is_aligned(const unsigned char *p, int32_t width)
+{
+    unsigned align = width % 8 == 0 ? 8 : width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1;
+    return (uintptr_t)p % align == 0;
+}
+
+static grebe_status append_dense(struct appender *ap, const unsigned char *values,
+                                 const struct pq_run *runs, size_t n_runs, uint32_t per_row)
+{
+    struct pq_out *out = ap->out;
+    int32_t width = out->node->width_in;
+    int64_t n_rows = 0;
+    for (size_t i = 0; i < n_runs; i++) {
+        const unsigned char *src = values + (size_t)runs[i].begin * per_row * (size_t)width;
+        int64_t n = runs[i].n * per_row;
+        n_rows += runs[i].n;
+        if (ap->may_view && n_runs == 1 && out->n_rows == 0 && runs[i].n == out->rows_expected &&
+            out->node->convert == PQ_CONVERT_COPY && is_aligned(src, width)) {
+            out->view = src;
+            out->view_owner = region_keep(ap->c.owner);
+            out->n_values = n;
+            break;
+        }
+        grebe_status st = pq_values_append_fixed(out, src, n, ap->err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    out->n_rows += n_rows;
+    return out->mode == PQ_OUT_FLAT ? pq_out_add_validity(out, NULL, 0, n_rows, ap->err) : GREBE_OK;
+}
+
+/* Lists of this page have `len` elements: false when those before had another length. */
+static bool fits_lists(struct pq_out *out, uint32_t len)
+{
+    if (out->n_rows == 0) {
+        out->list_len = len;
+    }
+    return out->list_len == len;
+}
+
+/* ---- flat columns ---- */
+
+/* Runs of rows as runs of the values that are not null. */
+static size_t rank_runs(const uint8_t *bits, const struct pq_run *runs, size_t n_runs,
+                        struct pq_run *out)
+{
+    int64_t at = 0, rank = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < n_runs; i++) {
+        if (runs[i].begin >= at) {
+            rank += bitmap_count(bits, at, runs[i].begin - at);
+        } else {
+            rank -= bitmap_count(bits, runs[i].begin, at - runs[i].begin);
+        }
+        int64_t count = bitmap_count(bits, runs[i].begin, runs[i].n);
+        if (count > 0) {
+            out[n++] = (struct pq_run){ rank, count };
+        }
+        rank += count;
+        at = runs[i].begin + runs[i].n;
+    }
+    return n;
+}
+
+static grebe_status append_flat(struct appender *ap, const struct pq_page *page,
+                                const struct pq_page_view *view, const struct pq_run *runs,
+                                size_t n_runs)
+{
+    struct pq_out *out = ap->out;
+    grebe_status st = GREBE_OK;
+    uint32_t n_present = page->n_values;
+    const struct pq_run *value_runs = runs;
+    size_t n_value_runs = n_runs;
+    const uint8_t *bits = NULL;
+
+    if (!pq_levels_are_max(&view->def)) {
+        uint8_t *levels = pq_space_get(ap->s, &ap->s->def, (page->n_values + 7) / 8, ap->err);
+        struct pq_run *ranked =
+            pq_space_get(ap->s, &ap->s->value_runs, n_runs * sizeof *ranked, ap->err);
+        if (levels == NULL || ranked == NULL) {
+            return GREBE_ENOMEM;
+        }
+        st = pq_levels_to_bits(&view->def, levels, ap->err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        int64_t n_valid = bitmap_count(levels, 0, page->n_values);
+        n_present = (uint32_t)n_valid;
+        if (n_present < page->n_values) {
+            bits = levels;
+            n_value_runs = rank_runs(levels, runs, n_runs, ranked);
+            value_runs = ranked;
+        }
+    }
+    st = pq_values_append(&ap->c, &ap->dictionary, page, view->values, view->values_len, n_present,
+                          value_runs, n_value_runs, ap->s, out, ap->err);
+    for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+        bool has_nulls = bits != NULL;
+        st = pq_out_add_validity(out, has_nulls ? bits : NULL, runs[i].begin, runs[i].n, ap->err);
+        out->n_rows += runs[i].n;
+    }
+    return st;
+}
+
+/* ---- lists of one length ---- */
+
+/* *done is false, and nothing has changed, when the page holds other lists. */
+static grebe_status append_lists(struct appender *ap, const struct pq_page *page,
+                                 const struct pq_page_view *view, const struct pq_run *runs,
+                                 size_t n_runs, bool *done)
+{
+    struct pq_out *out = ap->out;
+    *done = false;
+    uint32_t len = page->n_rows == 0 ? 0 : page->n_values / page->n_rows;
+    if (page->begins_inside_row || len == 0 || page->n_values % page->n_rows != 0 ||
+        !pq_levels_are_max(&view->def) || !pq_levels_are_periodic(&view->rep, &len) ||
+        !fits_lists(out, len)) {
+        return GREBE_OK;
+    }
+    struct pq_run *scaled = pq_space_get(ap->s, &ap->s->value_runs, n_runs * sizeof *scaled, ap->err);
+    if (scaled == NULL) {
+        return GREBE_ENOMEM;
+    }
+    int64_t n_rows = 0;
+    for (size_t i = 0; i < n_runs; i++) {
+        scaled[i] = (struct pq_run){ runs[i].begin * len, runs[i].n * len };
+        n_rows += runs[i].n;
+    }
+    *done = true;
+    out->n_rows += n_rows;
+    return pq_values_append(&ap->c, &ap->dictionary, page, view->values, view->values_len,
+                            page->n_values, scaled, n_runs, ap->s, out, ap->err);
+}
+
+/* ---- levels ---- */
+
+/* Entries of one page with their rows found. */
+struct entries {
+    uint8_t *rep, *def; /* rep NULL: every entry begins a row */
+    uint32_t n;
+    uint32_t n_present;
+    uint32_t *row_begin;   /* entry where each row begins, shape [n_rows + 1] */
+    uint32_t *value_begin; /* values before it, same shape */
+};
+
+/* An entry that goes on with a list must have that list to go on with. */
+static grebe_status check_entries(const struct appender *ap, const struct entries *e)
+{
+    const struct pq_leaf *leaf = ap->c.leaf;
+    uint8_t def_min[256];
+    if (e->rep == NULL || e->n == 0) {
+        return GREBE_OK;
+    }
+    /* def_min[r]: lowest level at which repetition r makes sense, by the path from the root. */
+    memset(def_min, 0, sizeof def_min);
+    const struct pq_node *node = &ap->c.reader->file->schema.columns[leaf->column];
+    while (node->kind != PQ_NODE_LEAF) {
+        const struct pq_node *next = NULL;
+        if (node->kind == PQ_NODE_LIST || node->kind == PQ_NODE_MAP) {
+            def_min[node->rep + 1] = (uint8_t)(node->def + 1);
+        }
+        uint32_t at = leaf->node->leaf;
+        for (uint32_t i = 0; i < node->n_children && next == NULL; i++) {
+            const struct pq_node *child = &node->children[i];
+            next = at >= child->leaf_begin && at < child->leaf_end ? child : NULL;
+        }
+        assert(next != NULL);
+        node = next;
+    }
+    for (uint32_t i = 0; i < e->n; i++) {
+        if (e->def[i] < def_min[e->rep[i]]) {
+            return GREBE_FAIL(ap->err, GREBE_ECORRUPT,
+                              "entry %u: repetition level %u at definition level %u", i, e->rep[i],
+                              e->def[i]);
+        }
+    }
+    return GREBE_OK;
+}
+
+static grebe_status find_rows(const struct appender *ap, const struct pq_page *page,
+                              struct entries *e)
+{
+    uint32_t max_def = ap->c.leaf->max_def;
+    uint32_t row = 0, present = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        if (e->rep == NULL || e->rep[i] == 0) {
+            if (row == page->n_rows) {
+                row = UINT32_MAX; /* more rows than the page has */
+                break;
+            }
+            e->row_begin[row] = i;
+            e->value_begin[row] = present;
+            row++;
+        }
+        present += e->def == NULL || e->def[i] == max_def;
+    }
+    if (row != page->n_rows) {
+        return GREBE_FAIL(ap->err, GREBE_ECORRUPT,
+                          "the repetition levels begin other than %u rows", page->n_rows);
+    }
+    bool begins_inside = e->n > 0 && (page->n_rows == 0 || e->row_begin[0] != 0);
+    if (begins_inside != page->begins_inside_row) {
+        return GREBE_FAIL(ap->err, GREBE_ECORRUPT, "the first repetition level is not 0");
+    }
+    e->row_begin[row] = e->n;
+    e->value_begin[row] = present;
+    e->n_present = present;
+    return GREBE_OK;
+}
+
+static grebe_status read_entries(struct appender *ap, const struct pq_page *page,
+                                 const struct pq_page_view *view, struct entries *e)
+{
+    struct pq_scratch *s = ap->s;
+    size_t n = page->n_values;
+    size_t row_bytes = ((size_t)page->n_rows + 1) * sizeof(uint32_t);
+    memset(e, 0, sizeof *e);
+    e->n = page->n_values;
+    e->rep = ap->c.leaf->max_rep == 0 ? NULL : pq_space_get(s, &s->rep, n, ap->err);
+    e->def = pq_space_get(s, &s->def, n, ap->err);
+    e->row_begin = pq_space_get(s, &s->rows, 2 * row_bytes, ap->err);
+    if ((ap->c.leaf->max_rep > 0 && e->rep == NULL) || e->def == NULL || e->row_begin == NULL) {
+        return GREBE_ENOMEM;
+    }
+    e->value_begin = e->row_begin + page->n_rows + 1;
+    grebe_status st = pq_levels_decode(&view->def, e->def, ap->err);
+    if (st == GREBE_OK && e->rep != NULL) {
+        st = pq_levels_decode(&view->rep, e->rep, ap->err);
+    }
+    if (st == GREBE_OK) {
+        st = find_rows(ap, page, e);
+    }
+    return st == GREBE_OK ? check_entries(ap, e) : st;
+}
+
+static grebe_status append_levels(struct appender *ap, const struct entries *e, uint32_t begin,
+                                  uint32_t end)
+{
+    struct pq_out *out = ap->out;
+    size_t n = end - begin;
+    grebe_status st = pq_block_reserve(out, &out->def, n, ap->err);
+    if (st == GREBE_OK && e->rep != NULL) {
+        st = pq_block_reserve(out, &out->rep, n, ap->err);
+    }
+    if (st != GREBE_OK || n == 0) {
+        return st;
+    }
+    memcpy(out->def.region->data + out->def.len, e->def + begin, n);
+    out->def.len += n;
+    if (e->rep != NULL) {
+        memcpy(out->rep.region->data + out->rep.len, e->rep + begin, n);
+        out->rep.len += n;
+    }
+    out->n_entries += (int64_t)n;
+    return GREBE_OK;
+}
+
+/* is_head: also what stands before the first row of the page, the end of the row before. */
+static grebe_status append_entries(struct appender *ap, const struct pq_page *page,
+                                   const struct pq_page_view *view, const struct pq_run *runs,
+                                   size_t n_runs, bool is_head)
+{
+    struct entries e;
+    struct pq_out *out = ap->out;
+    grebe_status st = pq_out_to_levels(out, ap->err);
+    if (st == GREBE_OK) {
+        st = read_entries(ap, page, view, &e);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    struct pq_run *values =
+        pq_space_get(ap->s, &ap->s->value_runs, (n_runs + 1) * sizeof *values, ap->err);
+    if (values == NULL) {
+        return GREBE_ENOMEM;
+    }
+    size_t n_values = 0;
+    if (is_head) {
+        st = append_levels(ap, &e, 0, e.row_begin[0]);
+        values[n_values++] = (struct pq_run){ 0, e.value_begin[0] };
+    }
+    for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+        size_t end = (size_t)(runs[i].begin + runs[i].n);
+        st = append_levels(ap, &e, e.row_begin[runs[i].begin], e.row_begin[end]);
+        uint32_t value = e.value_begin[runs[i].begin];
+        uint32_t n = e.value_begin[end] - value;
+        if (n > 0) {
+            values[n_values++] = (struct pq_run){ value, n };
+        }
+        out->n_rows += runs[i].n;
+    }
+    return st == GREBE_OK
+               ? pq_values_append(&ap->c, &ap->dictionary, page, view->values, view->values_len,
+                                  e.n_present, values, n_values, ap->s, out, ap->err)
+               : st;
+}
+
+/* ---- pages ---- */
+
+static grebe_status append_page(struct appender *ap, struct pq_page *page,
+                                const struct pq_run *runs, size_t n_runs, bool is_head)
+{
+    struct pq_out *out = ap->out;
+    struct pq_page_view view;
+    const unsigned char *dense = NULL;
+    grebe_status st = GREBE_OK;
+
+    if (out->mode != PQ_OUT_LEVELS && !is_head && page->n_rows > 0) {
+        st = pq_page_dense(&ap->c, page, &dense, ap->err);
+        uint32_t per_row = page->n_values / page->n_rows;
+        if (st == GREBE_OK && dense != NULL &&
+            (out->mode == PQ_OUT_FLAT || fits_lists(out, per_row))) {
+            return append_dense(ap, dense, runs, n_runs, per_row);
+        }
+    }
+    if (st == GREBE_OK && (uint64_t)page->n_values * 8 > out->limit_bytes) {
+        st = GREBE_FAIL(ap->err, GREBE_ELIMIT, "%u values in one page, the limit is %llu bytes",
+                        page->n_values, (unsigned long long)out->limit_bytes);
+    }
+    if (st == GREBE_OK) {
+        st = pq_page_open(&ap->c, page, ap->s, &view, ap->err);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (out->mode == PQ_OUT_FLAT) {
+        return append_flat(ap, page, &view, runs, n_runs);
+    }
+    if (out->mode == PQ_OUT_LISTS && !is_head) {
+        bool done = false;
+        st = append_lists(ap, page, &view, runs, n_runs, &done);
+        if (done || st != GREBE_OK) {
+            return st;
+        }
+    }
+    return append_entries(ap, page, &view, runs, n_runs, is_head);
+}
+
+/* Rows that go over page ends are read one run at a time. */
+static grebe_status append_split_run(struct appender *ap, const struct pq_run *run)
+{
+    struct pq_pages *p = ap->c.pages;
+    int64_t end = run->begin + run->n;
+    grebe_status st = GREBE_OK;
+    for (uint32_t i = pq_page_of_row(p, run->begin); i < p->n && st == GREBE_OK; i++) {
+        struct pq_page *page = &p->pages[i];
+        int64_t first = page->first_row > run->begin ? page->first_row : run->begin;
+        int64_t last = page->first_row + page->n_rows < end ? page->first_row + page->n_rows : end;
+        bool is_head =
+            page->begins_inside_row && page->first_row > run->begin && page->first_row <= end;
+        if (page->first_row >= end && !is_head && page->n_values > 0) {
+            break;
+        }
+        struct pq_run part = { first - page->first_row, last - first };
+        bool has_rows = last > first;
+        if (!has_rows && !is_head) {
+            continue;
+        }
+        st = append_page(ap, page, &part, has_rows ? 1 : 0, is_head);
+        pq_page_wrap(&ap->c, page, st, ap->err);
+        if (page->first_row >= end && page->n_rows > 0) {
+            break; /* the head was all that was left */
+        }
+    }
+    return st;
+}
+
+static bool has_split_rows(const struct pq_chunk_data *c)
+{
+    for (uint32_t i = 0; c->leaf->max_rep > 0 && i < c->pages->n; i++) {
+        if (c->pages->pages[i].begins_inside_row) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static grebe_status append_runs(struct appender *ap, const struct pq_run *runs, size_t n_runs)
+{
+    struct pq_pages *p = ap->c.pages;
+    struct pq_run *parts = pq_space_get(ap->s, &ap->s->runs, n_runs * sizeof *parts, ap->err);
+    size_t r = 0;
+    int64_t taken = 0; /* rows of runs[r] */
+    if (parts == NULL) {
+        return GREBE_ENOMEM;
+    }
+    while (r < n_runs) {
+        struct pq_page *page = &p->pages[pq_page_of_row(p, runs[r].begin + taken)];
+        int64_t page_end = page->first_row + page->n_rows;
+        size_t n_parts = 0;
+        while (r < n_runs && runs[r].begin + taken < page_end) {
+            int64_t row = runs[r].begin + taken;
+            int64_t n = runs[r].n - taken < page_end - row ? runs[r].n - taken : page_end - row;
+            assert(row >= page->first_row && n > 0);
+            parts[n_parts++] = (struct pq_run){ row - page->first_row, n };
+            taken += n;
+            if (taken < runs[r].n) {
+                break; /* goes on in the next page */
+            }
+            r++;
+            taken = 0;
+        }
+        grebe_status st = append_page(ap, page, parts, n_parts, false);
+        if (st != GREBE_OK) {
+            return pq_page_wrap(&ap->c, page, st, ap->err);
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status pq_column_append(struct pq_reader *r, size_t chunk, uint32_t leaf,
+                              const struct pq_run *runs, size_t n_runs, bool may_view,
+                              struct pq_scratch *s, struct pq_out *out, grebe_error *err)
+{
+    struct appender ap = { .s = s, .out = out, .may_view = may_view, .err = err };
+    grebe_status st = pq_chunk_open(r, chunk, leaf, s, &ap.c, err);
+    if (st == GREBE_OK) {
+        if (has_split_rows(&ap.c)) {
+            for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+                st = append_split_run(&ap, &runs[i]);
+            }
+        } else {
+            st = append_runs(&ap, runs, n_runs);
+        }
+    }
+    pq_dictionary_release(&ap.dictionary);
+    pq_chunk_close(&ap.c);
+    return st;
+}
