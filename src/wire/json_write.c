@@ -155,7 +155,8 @@ static void open_container(struct json_writer *w, const char *bracket)
 
 static void close_container(struct json_writer *w, const char *bracket)
 {
-    assert(w->depth > 0 && !w->has_key);
+    assert(w->depth > 0);
+    w->has_key = false; /* a key whose value failed */
     bool had_items = w->has_items[w->depth];
     w->depth--;
     if (had_items) {
