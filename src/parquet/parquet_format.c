@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet/parquet_format.h"
+
+#include <string.h>
+
+#include "parquet/parquet_file.h"
+#include "parquet/parquet_write.h"
+
+static bool sniff(const unsigned char *head, size_t head_len, const unsigned char *tail,
+                  size_t tail_len)
+{
+    bool is_plain = head_len >= 4 && tail_len >= 4 && memcmp(head, "PAR1", 4) == 0 &&
+                    memcmp(tail + tail_len - 4, "PAR1", 4) == 0;
+    /* An encrypted footer is refused by name, not taken for another format. */
+    bool is_encrypted = head_len >= 4 && memcmp(head, "PARE", 4) == 0;
+    return is_plain || is_encrypted;
+}
+
+static const char *const extensions[] = { "parquet", "parq", NULL };
+
+const struct file_format parquet_format = {
+    .name = "parquet",
+    .extensions = extensions,
+    .sniff = sniff,
+    .open = pq_open,
+    .create = parquet_writer_create,
+};
+
+const struct format_reader_ops pq_reader_ops = {
+    .close = pq_reader_close,
+    .read = pq_read,
+    .take = pq_take,
+    .bounds = pq_bounds,
+    .stored_bytes = pq_stored_bytes,
+    .check = pq_check,
+    .inspect = pq_inspect,
+};
