@@ -9,27 +9,13 @@
  */
 
 #include "arrow/arrow_stream.h"
+#include "expr/bounds.h"
 #include "io/io.h"
 
 /** What the opener already knows of a file; 0: unknown. Wrong hints cost time, never truth. */
 struct file_hints {
     uint64_t file_size_bytes;
     uint64_t footer_size_bytes;
-};
-
-/** Bounds of one column in one chunk, as far as the file tells. */
-struct column_bounds {
-    bool has_min, has_max;         /* the value buffers below are set */
-    bool is_min_exact, is_max_exact;
-    bool has_null_count;
-    int64_t null_count;            /* of n_values */
-    bool has_nan_count;
-    int64_t nan_count;
-    int64_t n_values;              /* rows, for a flat column */
-    /* Little-endian value of the column's Arrow type (bool: one byte), or bytes of a string or
-     * binary; borrowed from the reader. */
-    const void *min, *max;
-    size_t min_len, max_len;
 };
 
 /** A finding of a check; `is_error` false: a warning. Text is borrowed for the call. */
