@@ -27,6 +27,7 @@ enum {
     PW_VECTOR_PAGE_BYTES = 1 << 20,
     PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
     PW_DICT_BYTES_MAX = 64 << 10,
+    PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary */
     PW_DICT_SAMPLE = 1024,
     PW_BOUND_BYTES = 64,            /* strings in statistics are cut here */
     PW_LEVELS_MAX = 2 * ARROW_DEPTH_MAX + 2
@@ -78,6 +79,7 @@ struct pw_leaf {
     enum pw_store store;
     enum pw_order order;
     bool is_utf8;
+    bool is_dictionary;    /* the Arrow field is dictionary-encoded */
     bool is_integer;       /* DELTA_BINARY_PACKED is possible */
     bool is_number_list;   /* top-level list of numbers: may be vectors */
     bool is_blob;          /* fixed-size binary: addressed, not decoded */

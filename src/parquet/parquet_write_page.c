@@ -173,21 +173,35 @@ out:
     return st;
 }
 
-/* Whether a dictionary of all values pays: few distinct ones in a sample, and a small whole. */
+/*
+ * Whether a dictionary of all values pays: few distinct ones in a sample, and a small whole.
+ * Input that has a dictionary keeps one, unless it is really large.
+ */
 static grebe_status try_dictionary(struct pw_dictionary *d, bool *is_good, grebe_error *err)
 {
+    const bool is_asked = d->c->leaf->is_dictionary;
+    const size_t bytes_max = is_asked ? PW_DICT_ASKED_BYTES_MAX : PW_DICT_BYTES_MAX;
     const int64_t n = d->c->n_values;
     int64_t end = min_i64(n, PW_DICT_SAMPLE);
     grebe_status st = pw_dictionary_add(d, end, err);
 
-    *is_good = n > 0 && (int64_t)pw_dictionary_count(d) * 2 <= end;
+    *is_good = n > 0 && (is_asked || (int64_t)pw_dictionary_count(d) * 2 <= end);
     while (st == GREBE_OK && *is_good && end < n) {
         end = min_i64(n, end + PW_DICT_SAMPLE);
         st = pw_dictionary_add(d, end, err);
-        *is_good = d->size_bytes <= PW_DICT_BYTES_MAX;
+        *is_good = d->size_bytes <= bytes_max;
     }
-    *is_good = *is_good && d->size_bytes <= PW_DICT_BYTES_MAX;
+    *is_good = *is_good && d->size_bytes <= bytes_max;
     return st;
+}
+
+/* pyarrow 26 cannot read DELTA_LENGTH_BYTE_ARRAY into a dictionary type. */
+static int32_t string_encoding(const struct pw_chunk *c)
+{
+    if (c->has_dictionary) {
+        return PQ_RLE_DICTIONARY;
+    }
+    return c->leaf->is_dictionary ? PQ_PLAIN : PQ_DELTA_LENGTH_BYTE_ARRAY;
 }
 
 static grebe_status encode_strings(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
@@ -199,7 +213,7 @@ static grebe_status encode_strings(struct pw_chunk *c, struct pw_scratch *s, gre
         st = try_dictionary(&d, &c->has_dictionary, err);
     }
     if (st == GREBE_OK) {
-        st = cut_small(c, c->has_dictionary ? PQ_RLE_DICTIONARY : PQ_DELTA_LENGTH_BYTE_ARRAY, err);
+        st = cut_small(c, string_encoding(c), err);
     }
     if (st == GREBE_OK && c->has_dictionary) {
         st = pw_dictionary_put_entries(&d, &s->body, err);
@@ -250,7 +264,9 @@ static grebe_status encode_milvus(struct pw_chunk *c, struct pw_scratch *s, greb
     }
     GREBE_TRY(pw_dictionary_begin(&d, c, s, err));
     while (n_rows < c->n_rows && d.size_bytes < PW_DICT_BYTES_MAX) {
-        pw_page_range(c, n_rows > 0 ? &p : NULL, step, &p);
+        const struct pw_page before = p;
+
+        pw_page_range(c, n_rows > 0 ? &before : NULL, step, &p);
         n_rows += p.n_rows;
         GREBE_TRY(pw_dictionary_add(&d, p.value_begin + p.n_values, err));
     }

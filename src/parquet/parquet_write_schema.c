@@ -287,6 +287,7 @@ static grebe_status add_leaf(struct builder *b, const struct ArrowSchema *f,
     leaf->store = m.store;
     leaf->order = m.order;
     leaf->is_utf8 = m.logical.kind == PQ_LOGICAL_STRING || m.logical.kind == PQ_LOGICAL_JSON;
+    leaf->is_dictionary = b->nodes[b->n_nodes - 1].is_dictionary;
     leaf->is_integer = m.type == PQ_INT32 || m.type == PQ_INT64;
     leaf->is_number_list = b->n_nodes == 2 && b->nodes[0].shape == PW_LIST &&
                            !b->nodes[1].is_dictionary && is_number(t->kind);

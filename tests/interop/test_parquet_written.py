@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files of the Parquet writer as pyarrow, DuckDB and Polars read them.
+
+    test_parquet_written.py DRIVER.so [NAME…]      DRIVER.so: tests/tools/parquet_driver.c
+
+Each case is a table of many types written by the library and checked by tools/parquet_check.py (values
+against the table it was made from, statistics, page headers, checksums, page index) plus what the file
+layout promises: alignment of vectors, row groups, bytes that do not depend on the number of threads.
+Exit code 1 when any case fails."""
+import ctypes, datetime, decimal, os, subprocess, sys, tempfile
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "tools"))
+import parquet_check
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("compression", ctypes.c_char_p), ("row_group_bytes", ctypes.c_int64),
+                ("row_group_rows", ctypes.c_int64), ("expected_rows", ctypes.c_int64),
+                ("is_milvus", ctypes.c_int32), ("threads", ctypes.c_int32)]
+
+
+class Result(ctypes.Structure):
+    _fields_ = [("n_rows", ctypes.c_int64), ("file_size", ctypes.c_uint64),
+                ("footer_size", ctypes.c_uint64), ("message", ctypes.c_char * 600)]
+
+
+class Stream(ctypes.Structure):
+    _fields_ = [("f", ctypes.c_void_p * 5)]
+
+
+def write(driver, path, table, batch_rows=None, compression=None, milvus=False, threads=1, rows=0, nbytes=0,
+          expected=-1):
+    stream, result = Stream(), Result()
+    batches = table.to_batches(max_chunksize=batch_rows)
+    reader = pa.RecordBatchReader.from_batches(table.schema, batches)
+    reader._export_to_c(ctypes.addressof(stream))
+    o = Options(compression.encode() if compression else None, nbytes, rows, expected, milvus, threads)
+    status = driver.parquet_driver_write(path.encode(), ctypes.byref(stream), ctypes.byref(o), ctypes.byref(result))
+    if status:
+        raise RuntimeError(f"write: {status} {result.message.decode()}")
+    size = os.path.getsize(path)
+    assert result.file_size == size and result.n_rows == table.num_rows
+    with open(path, "rb") as f:
+        f.seek(-8, 2)
+        assert result.footer_size == int.from_bytes(f.read(4), "little") + 8
+    return result
+
+
+def with_nulls(rng, values, share, type_):
+    values = list(values)
+    return pa.array([None if rng.random() < share else v for v in values], type_)
+
+
+def scalars(n, share, seed):
+    rng = np.random.default_rng(seed)
+    ints = lambda t: [int(x) for x in rng.integers(np.iinfo(t).min, np.iinfo(t).max, n, dtype=t, endpoint=True)]
+    words = ["", "a", "Grüße", "日本語", "🚀" * 30, "x" * 200, "\U0010ffff" * 40]
+    c = {
+        "b": with_nulls(rng, (bool(x) for x in rng.integers(0, 2, n)), share, pa.bool_()),
+        "f16": with_nulls(rng, rng.standard_normal(n).astype("f2"), share, pa.float16()),
+        "f32": with_nulls(rng, (float(x) for x in rng.standard_normal(n).astype("f4")), share, pa.float32()),
+        "f64": with_nulls(rng, (float(x) for x in rng.standard_normal(n)), share, pa.float64()),
+        "nan": with_nulls(rng, (float("nan") if x % 3 == 0 else 0.0 if x % 3 == 1 else -0.0 for x in range(n)), share,
+                          pa.float64()),
+        "id": pa.array(np.arange(n) * 3 - 7, pa.int64()),
+        "word": with_nulls(rng, (words[x] for x in rng.integers(0, len(words), n)), share, pa.string()),
+        "text": with_nulls(rng, ("t%d-" % x * int(x % 9) for x in rng.integers(0, 10**9, n)), share, pa.string()),
+        "large": with_nulls(rng, ("L%d" % x for x in rng.integers(0, 10**9, n)), share, pa.large_string()),
+        "bin": with_nulls(rng, (rng.bytes(int(k)) for k in rng.integers(0, 90, n)), share, pa.binary()),
+        "ff": with_nulls(rng, (b"\xff" * int(k) for k in rng.integers(0, 90, n)), share, pa.large_binary()),
+        "fsb": with_nulls(rng, (rng.bytes(5) for _ in range(n)), share, pa.binary(5)),
+        "d32": with_nulls(rng, (datetime.date(1970, 1, 1) + datetime.timedelta(int(x)) for x in rng.integers(-9999, 9999, n)),
+                          share, pa.date32()),
+        "d64": with_nulls(rng, (datetime.date(1970, 1, 1) + datetime.timedelta(int(x)) for x in rng.integers(-9999, 9999, n)),
+                          share, pa.date64()),
+        "dec9": with_nulls(rng, (decimal.Decimal(int(x)).scaleb(-2) for x in rng.integers(-10**7, 10**7, n)), share,
+                           pa.decimal128(9, 2)),
+        "dec38": with_nulls(rng, (decimal.Decimal(int(x)) * 10**15 + 1 for x in rng.integers(-10**18, 10**18, n)), share,
+                            pa.decimal128(38, 0)),
+        "none": pa.nulls(n),
+    }
+    for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()):
+        c[str(t)] = with_nulls(rng, ints(str(t)), share, t)
+    for unit in ("s", "ms", "us", "ns"):
+        v = [int(x) for x in rng.integers(-10**9, 10**9, n)]
+        c["ts_" + unit] = with_nulls(rng, v, share, pa.timestamp(unit))
+        c["tz_" + unit] = with_nulls(rng, v, share, pa.timestamp(unit, "UTC"))
+        day = [int(x) for x in rng.integers(0, 86400, n)]
+        scale = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[unit]
+        c["t_" + unit] = with_nulls(rng, (x * scale for x in day), share,
+                                    pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit))
+        c["dur_" + unit] = with_nulls(rng, v, share, pa.duration(unit))
+    c["dict"] = c["word"].dictionary_encode()
+    c["dictnull"] = pa.DictionaryArray.from_arrays(
+        pa.array([None if x == 3 else int(x) for x in rng.integers(0, 4, n)], pa.int8()) if share else
+        pa.array([int(x) for x in rng.integers(0, 4, n)], pa.int8()), pa.array(["p", "q", None, "r"]))
+    return c
+
+
+def lists(n, share, seed):
+    rng = np.random.default_rng(seed)
+    f = lambda k: [float(x) for x in rng.standard_normal(k).astype("f4")]
+    vec = pa.FixedSizeListArray.from_arrays(pa.array(rng.standard_normal(n * 20).astype("f4")), 20)
+    return {
+        "ragged": with_nulls(rng, ([int(x) for x in rng.integers(0, 99, int(k))] for k in rng.integers(0, 5, n)), share,
+                             pa.list_(pa.int32())),
+        "holes": with_nulls(rng, ([None if x % 5 == 0 else "s%d" % x for x in rng.integers(0, 99, int(k))]
+                                  for k in rng.integers(0, 5, n)), share, pa.large_list(pa.string())),
+        "same": with_nulls(rng, (f(8) for _ in range(n)), share, pa.list_(pa.float32())),
+        "almost": with_nulls(rng, (f(8 if i + 1 < n else 7) for i in range(n)), share, pa.list_(pa.float32())),
+        "fixed": vec if not share else with_nulls(rng, vec.to_pylist(), share, vec.type),
+        "fixed_holes": with_nulls(rng, ([None if x < 0 else float(x) for x in f(3)] for _ in range(n)), share,
+                                  pa.list_(pa.float64(), 3)),
+        "tiny": with_nulls(rng, ([int(x) for x in rng.integers(-128, 127, 4)] for _ in range(n)), share,
+                           pa.list_(pa.int8(), 4)),
+        "one": with_nulls(rng, (f(1) for _ in range(n)), share, pa.list_(pa.float32(), 1)),
+        "half": with_nulls(rng, ([np.float16(x) for x in f(16)] for _ in range(n)), share, pa.list_(pa.float16(), 16)),
+        "bools": with_nulls(rng, ([bool(x > 0) for x in f(3)] for _ in range(n)), share, pa.list_(pa.bool_())),
+    }
+
+
+def nested(n, share, seed):
+    rng = np.random.default_rng(seed)
+    pick = lambda v: None if rng.random() < share else v
+    return {
+        "st": with_nulls(rng, ({"x": pick(int(i)), "y": pick("y%d" % i)} for i in range(n)), share,
+                         pa.struct([("x", pa.int32()), ("y", pa.string())])),
+        "lol": with_nulls(rng, ([pick([pick(int(x)) for x in range(int(k))]) for k in rng.integers(0, 4, int(m))]
+                                for m in rng.integers(0, 4, n)), share, pa.list_(pa.list_(pa.int64()))),
+        "los": with_nulls(rng, ([pick({"a": pick(1.5 * i), "b": pick([i, i + 1])}) for i in range(int(m))]
+                                for m in rng.integers(0, 4, n)), share,
+                          pa.list_(pa.struct([("a", pa.float64()), ("b", pa.list_(pa.int16()))]))),
+        "map": with_nulls(rng, ([("k%d" % i, pick(i)) for i in range(int(m))] for m in rng.integers(0, 4, n)), share,
+                          pa.map_(pa.string(), pa.int32())),
+        "sof": with_nulls(rng, ({"v": pick([1.0 * i, 2.0, 3.0])} for i in range(n)), share,
+                          pa.struct([("v", pa.list_(pa.float32(), 3))])),
+    }
+
+
+def table_of(columns, required=()):
+    fields = [pa.field(k, v.type, nullable=k not in required) for k, v in columns.items()]
+    return pa.table(list(columns.values()), schema=pa.schema(fields, metadata={"made": "by a test"}))
+
+
+def vectors(n, dim, share=0.0, nullable=True):
+    rng = np.random.default_rng(dim)
+    v = pa.array(rng.standard_normal(n * dim).astype("f4"))
+    item = pa.field("item", pa.float32(), nullable=nullable)
+    a = pa.FixedSizeListArray.from_arrays(v, type=pa.list_(item, dim))
+    if share:
+        a = pa.array([None if rng.random() < share else x for x in a.to_pylist()], a.type)
+    blob = pa.array([rng.bytes(4 * dim) if rng.random() >= share else None for _ in range(n)], pa.binary(4 * dim))
+    schema = pa.schema([pa.field("id", pa.int64(), False), pa.field("v", a.type, nullable), pa.field("blob", blob.type, nullable)])
+    return pa.table([pa.array(range(n)), a, blob], schema=schema)
+
+
+def pages(path):
+    """(column path, body offset, body size, values) of every data page."""
+    with open(path, "rb") as f:
+        data = f.read()
+    n = int.from_bytes(data[-8:-4], "little")
+    footer = parquet_check.Thrift(data, len(data) - 8 - n).struct()
+    for group in footer[4]:
+        for chunk in group[1]:
+            meta = chunk[3]
+            at, seen = meta.get(11) or meta[9], 0
+            end = at + meta[7]
+            while at < end:
+                t = parquet_check.Thrift(data, at)
+                h = t.struct()
+                if h[1] == 0:
+                    yield b".".join(meta[3]).decode(), t.p, h[3], h[5][1], meta
+                    seen += h[5][1]
+                at = t.p + h[3]
+            assert seen == meta[5], (meta[3], seen)
+
+
+def check_alignment(path, dims):
+    n = 0
+    for name, at, size, values, meta in pages(path):
+        top = name.split(".")[0]
+        if top in dims:
+            width = dims[top]
+            null_count = meta[12].get(3)
+            assert meta[4] == 0 and 11 not in meta and 5 not in meta[12] and 6 not in meta[12], name
+            assert [s[2] for s in meta[13]] == [0], "only PLAIN"
+            if null_count == 0:
+                n_values = values * width
+                assert (at + size - n_values) % 64 == 0, (name, at, size)
+                n += 1
+    return n
+
+
+def check(path, twin, peers="pyarrow,duckdb,polars", may_refuse=""):
+    args = [sys.executable, os.path.join(HERE, "tools", "parquet_check.py"), path, "--twin", twin, "--peers", peers]
+    if may_refuse:
+        args += ["--may-refuse", may_refuse]
+    r = subprocess.run(args, capture_output=True, text=True)
+    if r.returncode:
+        raise RuntimeError((r.stdout + r.stderr).strip())
+
+
+def save_twin(table, path):
+    with pa.OSFile(path, "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table)
+
+
+CASES = {}
+
+
+def case(f):
+    CASES[f.__name__] = f
+    return f
+
+
+def run(driver, folder, name, table, **options):
+    path, twin = os.path.join(folder, name + ".parquet"), os.path.join(folder, name + ".arrow")
+    peers = options.pop("peers", "pyarrow,duckdb,polars")
+    may_refuse = options.pop("may_refuse", "")
+    write(driver, path, table, **options)
+    save_twin(table, twin)
+    check(path, twin, peers, may_refuse)
+    return path
+
+
+@case
+def scalar_types(d, folder):
+    for n, share in ((0, 0), (1, 0), (1, 1.1), (1000, 0), (1000, 0.3), (1000, 1.1), (9000, 0.05)):
+        t = table_of(scalars(n, share, n))
+        for batch in ({1, 7, None} if n == 1 else {None, 333}):
+            run(d, folder, f"scalars_{n}_{share}_{batch}", t, batch_rows=batch)
+
+
+@case
+def scalar_required(d, folder):
+    c = scalars(5000, 0, 3)
+    del c["none"], c["dictnull"]
+    run(d, folder, "required", table_of(c, required=set(c)))
+
+
+@case
+def groups_and_codecs(d, folder):
+    t = table_of(scalars(3000, 0.1, 5))
+    for codec in ("none", "snappy", "gzip", "lz4", "zstd"):
+        path = run(d, folder, "codec_" + codec, t, compression=codec, rows=640)
+        assert pq.read_metadata(path).num_row_groups == 5
+
+
+@case
+def list_types(d, folder):
+    for n, share in ((0, 0), (1, 0), (1, 1.1), (700, 0), (700, 0.2), (700, 1.1), (6000, 0.02)):
+        for batch in (None, 101):
+            run(d, folder, f"lists_{n}_{share}_{batch}", table_of(lists(n, share, n + 1)), batch_rows=batch)
+    run(d, folder, "lists_zstd", table_of(lists(3000, 0.1, 2)), compression="zstd")
+
+
+@case
+def nested_types(d, folder):
+    for n, share in ((0, 0), (1, 0), (700, 0), (700, 0.2), (700, 1.1), (5000, 0.05)):
+        run(d, folder, f"nested_{n}_{share}", table_of(nested(n, share, n + 1)), batch_rows=123)
+
+
+@case
+def vector_alignment(d, folder):
+    for dim in (2, 15, 16, 50, 71, 72, 128, 768, 1536):
+        for share, nullable in ((0, True), (0, False), (0.1, True)):
+            n = 700 if dim < 100 else 300
+            t = vectors(n, dim, share, nullable)
+            for rows in (0, 192):
+                path = run(d, folder, f"vec_{dim}_{share}_{nullable}_{rows}", t, rows=rows)
+                check_alignment(path, {"v": 4, "blob": 4 * dim})
+                back = pq.read_table(path)
+                assert back.schema.field("v").type == t.schema.field("v").type, back.schema
+
+
+@case
+def vector_pages(d, folder):
+    """Several pages a chunk: the padding in the page header keeps every page aligned."""
+    t = vectors(5000, 128)
+    path = run(d, folder, "vec_pages", t, nbytes=16 << 20)
+    assert check_alignment(path, {"v": 4, "blob": 512}) == 6
+    path = run(d, folder, "vec_pages_50", vectors(30000, 50).drop_columns(["blob"]), nbytes=16 << 20)
+    assert check_alignment(path, {"v": 4}) == 6
+
+
+@case
+def row_groups(d, folder):
+    t = vectors(40960, 128).select(["id", "v"])
+    path = os.path.join(folder, "groups.parquet")
+    for threads in (1, 2, 4):
+        write(d, path, t, threads=threads)
+        sizes = [pq.read_metadata(path).row_group(i).num_rows for i in range(pq.read_metadata(path).num_row_groups)]
+        assert len(set(sizes[:-1])) == 1 and sizes[0] % 64 == 0 and sizes[0] * 520 <= 1 << 20, sizes
+    small = pa.table({"x": pa.array(np.arange(5000), pa.int64())})
+    write(d, path, small, nbytes=1024)      # 128 rows a group
+    assert pq.read_metadata(path).row_group(0).num_rows == 128
+    big = pa.table({"x": pa.array(np.arange(300 * 131072 // 8), pa.int64())})
+    write(d, path, big, rows=8192)
+    assert pq.read_table(path).equals(big)
+
+
+@case
+def large_rows(d, folder):
+    """Rows far larger than the first ones end the group early."""
+    t = pa.table({"s": pa.array(["a"] * 2000 + ["b" * 20000] * 2000)})
+    path = run(d, folder, "large_rows", t)
+    m = pq.read_metadata(path)
+    assert max(m.row_group(i).total_byte_size for i in range(m.num_row_groups)) < 6 << 20
+
+
+@case
+def thread_independence(d, folder):
+    t = table_of({**scalars(4000, 0.1, 9), **lists(4000, 0.1, 9), **nested(4000, 0.1, 9)})
+    names = []
+    for threads in (1, 2, 4, 7):
+        names.append(os.path.join(folder, f"threads_{threads}.parquet"))
+        write(d, names[-1], t, threads=threads, rows=256)
+    first = open(names[0], "rb").read()
+    assert all(open(n, "rb").read() == first for n in names)
+
+
+@case
+def many_columns(d, folder):
+    t = pa.table({f"c{i}": pa.array(range(i, i + 50), pa.int32()) for i in range(1000)})
+    run(d, folder, "many_columns", t, threads=2)
+    run(d, folder, "no_columns", pa.table({}).select([]), peers="pyarrow")
+
+
+@case
+def milvus_profile(d, folder):
+    ids = lambda f, i: f.with_metadata({"PARQUET:field_id": str(i)})
+    rng = np.random.default_rng(1)
+    n = 30000
+    schema = pa.schema([ids(pa.field("id", pa.int64(), False), 100), ids(pa.field("name", pa.string()), 101),
+                        ids(pa.field("value", pa.float64()), 102), ids(pa.field("v", pa.binary(64), False), 103),
+                        ids(pa.field("few", pa.int32()), 104), ids(pa.field("raw", pa.binary()), 105),
+                        ids(pa.field("flag", pa.bool_()), 106),
+                        ids(pa.field("list", pa.list_(pa.float32(), 4), False), 107)])
+    t = pa.table([pa.array(np.arange(n)), pa.array([f"name_{i}" for i in range(n)]), pa.array(rng.standard_normal(n)),
+                  pa.array([rng.bytes(64) for _ in range(n)], pa.binary(64)), pa.array(rng.integers(0, 9, n), pa.int32()),
+                  pa.array([rng.bytes(9) for _ in range(n)]), pa.array(rng.integers(0, 2, n) > 0),
+                  pa.FixedSizeListArray.from_arrays(pa.array(rng.standard_normal(n * 4).astype("f4")), 4)], schema=schema)
+    path = os.path.join(folder, "milvus.parquet")
+    write(d, path, t, milvus=True, batch_rows=7000)
+    m = pq.read_metadata(path)
+    kv = m.metadata
+    assert m.format_version == "2.6" and m.created_by.startswith("grebe version "), (m.format_version, m.created_by)
+    assert list(kv) == [b"row_group_metadata", b"storage_version"] and kv[b"storage_version"] == b"1.0.0"
+    groups = [tuple(map(int, g.split(b"|"))) for g in kv[b"row_group_metadata"].split(b";")]
+    assert len(groups) == m.num_row_groups
+    assert [g[1] for g in groups] == [m.row_group(i).num_rows for i in range(m.num_row_groups)]
+    assert all(g[0] >= 1 << 20 for g in groups[:-1]) and all(g[0] < (1 << 20) + 300 for g in groups)
+    assert [g[2] for g in groups] == list(np.cumsum([0] + [g[1] for g in groups])[:-1])
+    c = {m.schema.column(i).path: m.row_group(0).column(i) for i in range(m.num_columns)}
+    assert c["v"].compression == "UNCOMPRESSED" and not c["v"].is_stats_set and not c["raw"].is_stats_set
+    assert c["id"].compression == "ZSTD" and c["id"].is_stats_set and c["name"].statistics.min == "name_0"
+    assert all(not x.has_offset_index and not x.has_column_index for x in c.values())
+    assert set(c["few"].encodings) == {"PLAIN", "RLE", "RLE_DICTIONARY"} and c["v"].has_dictionary_page
+    assert pq.ParquetFile(path).schema_arrow.field("list").metadata[b"PARQUET:field_id"] == b"107"
+    twin = os.path.join(folder, "milvus.arrow")
+    plain = schema.set(7, pa.field("list", pa.list_(pa.float32()), False))
+    save_twin(t.cast(plain), twin)
+    check(path, twin)
+    write(d, path, pa.table({"i": pa.array(np.arange(100000)), "f": pa.array(rng.standard_normal(100000))}), milvus=True)
+    assert pq.read_metadata(path).metadata[b"row_group_metadata"] == b"1048576|65536|0;551424|34464|65536"
+    for n in (0, 1, 5000):
+        tt = table_of({**scalars(n, 0.2, 4), **nested(n, 0.2, 4)})
+        write(d, path, tt, milvus=True)
+        assert pq.read_table(path).num_rows == n
+
+
+@case
+def refusals(d, folder):
+    path = os.path.join(folder, "refused.parquet")
+    for t, text in ((pa.table({"m": pa.array([], pa.month_day_nano_interval())}), 'column "m"'),
+                    (pa.table([pa.array([1, None])], schema=pa.schema([pa.field("r", pa.int64(), False)])), "no nulls"),
+                    (pa.table({"d": pa.array([decimal.Decimal(500)], pa.decimal128(5, -2))}), "no such type"),
+                    (pa.table({"t": pa.array([2**62], pa.timestamp("s"))}), "does not fit")):
+        try:
+            write(d, path, t)
+        except RuntimeError as e:
+            assert text in str(e), e
+        else:
+            raise AssertionError("was written: " + text)
+        assert not os.path.exists(path)
+    for codec in ("brotli", "zip"):
+        try:
+            write(d, path, pa.table({"a": [1]}), compression=codec)
+        except RuntimeError as e:
+            assert codec in str(e), e
+        else:
+            raise AssertionError(codec)
+
+
+def main():
+    driver = ctypes.CDLL(sys.argv[1])
+    names, bad = sys.argv[2:] or list(CASES), 0
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                CASES[name](driver, folder)
+                print("ok ", name, flush=True)
+            except Exception as e:
+                bad += 1
+                print("BAD", name, type(e).__name__, str(e)[:1500], "line", e.__traceback__.tb_next.tb_lineno, flush=True)
+                if os.environ.get("KEEP"):
+                    os.system(f"rm -rf /tmp/keep_{name}; cp -r {folder} /tmp/keep_{name}")
+    print(f"{len(names) - bad} of {len(names)} cases passed")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
