@@ -69,7 +69,10 @@ static grebe_status look_at(struct scan *s, int64_t row, int64_t *end, bool *may
         *end = scan_chunk_end(s->prune_files[g], row, *end);
     }
     struct prune_arg arg = { s, row };
-    return where_may_match(s->where, bounds_at, &arg, may_match, err);
+    enum expr_answer answer = EXPR_SOME;
+    grebe_status st = expr_prune(s->where, bounds_at, &arg, &answer, err);
+    *may_match = answer != EXPR_NONE;
+    return st;
 }
 
 static grebe_status add_segment(struct scan *s, int64_t begin, int64_t end, grebe_error *err)

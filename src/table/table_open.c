@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/table_internal.h"
 
-#include <assert.h>
 #include <inttypes.h>
 
 #include "base/checked.h"

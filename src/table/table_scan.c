@@ -71,12 +71,15 @@ static grebe_status scan_open(struct scan *s, const grebe_scan_options *o, bool 
     size_t n_where = 0;
     s->call = call_options_resolve(s->table->ctx, o->call);
     GREBE_TRY(table_check_layout(s->table, err));
-    GREBE_TRY(where_new(s->table, o->where, &s->where, err));
-    if (s->where != NULL && table_is_milvus(s->table)) {
-        where_free(s->where); /* parsed and bound, then ignored, as the reference does */
+    if (o->where != NULL) {
+        GREBE_TRY(expr_parse(a, o->where, &s->where, err));
+        GREBE_TRY(expr_bind(s->where, &s->table->columns->schema, err));
+    }
+    if (table_is_milvus(s->table)) {
+        expr_free(s->where); /* parsed and bound, then ignored, as the reference does */
         s->where = NULL;
     }
-    const int *extra = s->where == NULL ? NULL : where_columns(s->where, &n_where);
+    const int *extra = s->where == NULL ? NULL : expr_columns(s->where, &n_where);
     s->n_where = n_where;
     GREBE_TRY(plan_new(s->table, is_count ? nothing : o->columns, is_count ? 0 : o->n_columns,
                        !is_count && o->with_row_id, extra, n_where, &s->plan, err));
@@ -152,7 +155,7 @@ void scan_free(struct scan *s)
     mem_free(a, s->prune_files, n * sizeof *s->prune_files);
     mem_free(a, s->segments, s->segments_capacity * sizeof *s->segments);
     plan_release(&s->plan);
-    where_free(s->where);
+    expr_free(s->where);
     grebe_table_close(s->table);
     mem_free(a, s, sizeof *s);
 }
@@ -231,7 +234,7 @@ grebe_status scan_eval(const struct scan *s, int64_t n, uint8_t *keep, int64_t *
         assert(c->plan_group >= 0); /* columns of the table lie in groups */
         columns[i] = s->current[c->plan_group].children[c->at];
     }
-    st = where_eval(s->where, columns, n, keep, n_true, err);
+    st = expr_eval(s->where, columns, n, keep, n_true, err);
     mem_free(a, columns, s->n_where * sizeof *columns);
     return st;
 }

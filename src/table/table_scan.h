@@ -8,7 +8,8 @@
  */
 
 #include "base/pool.h"
-#include "table/table_where.h"
+#include "expr/expr.h"
+#include "table/table_internal.h"
 
 /** Rows [begin, end) of the table that are looked at: a predicate could not rule them out. */
 struct segment {
@@ -46,7 +47,7 @@ struct scan {
     grebe_table *table; /* one reference */
     struct call call;
     struct plan plan;
-    struct where *where; /* NULL: none, or not to be applied */
+    struct expr *where; /* NULL: none, or not to be applied */
     size_t n_where;      /* the last columns of the plan */
 
     int64_t row_begin, row_end; /* rows of the table */

@@ -24,6 +24,10 @@ grebe_status version_latest(struct io_store *store, const char *base, int64_t *o
 grebe_status version_list(const grebe_allocator *a, struct io_store *store, const char *base,
                           int64_t **out, size_t *n, grebe_error *err);
 
+/** The newest version that was made at or before a time. GREBE_ENOTFOUND: none. table_log.c */
+grebe_status version_at_time(struct io_store *store, const char *base, int64_t time_us,
+                             int64_t *out, grebe_error *err);
+
 /* ---- tags: <base>/_refs/tags/<name>.json ---- */
 
 enum { TAG_NAME_MAX = 200 };
