@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arrow/ipc.h"
+#include "base/context_internal.h"
 #include "text/text_print.h"
 
 /* A sink over the caller's callback. */

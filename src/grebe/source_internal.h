@@ -16,7 +16,6 @@ struct grebe_source {
 
 /* ---- streams: source_stream.c ---- */
 
-bool source_looks_like_ipc(const unsigned char *head, size_t n);
 grebe_status source_stream_of_file(struct grebe_source *s, struct io_store *store,
                                    const char *path, grebe_error *err);
 grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arrow/ipc.h"
+
 enum { SNIFF_BYTES = 64 };
 
 /* The format whose signature the file bears; NULL: none. */
@@ -28,7 +30,7 @@ static grebe_status sniff(struct io_store *store, const char *path, const struct
             *out = formats[i];
         }
     }
-    *is_ipc = *out == NULL && source_looks_like_ipc(head, n);
+    *is_ipc = *out == NULL && ipc_sniff(head, n);
 out:
     io_close(f);
     return st;
