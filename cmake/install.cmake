@@ -12,8 +12,10 @@ if(TARGET grebe_cli)
     install(TARGETS grebe_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     set_target_properties(grebe_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     # Man pages and completions come from the command's own tables.
-    add_custom_command(TARGET grebe_cli POST_BUILD
-        COMMAND ${CMAKE_SOURCE_DIR}/scripts/make-man $<TARGET_FILE:grebe_cli> ${CMAKE_BINARY_DIR}/man VERBATIM)
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/man1/grebe.1
+        COMMAND ${CMAKE_SOURCE_DIR}/scripts/make-man $<TARGET_FILE:grebe_cli> ${CMAKE_BINARY_DIR}/man
+        DEPENDS grebe_cli ${CMAKE_SOURCE_DIR}/scripts/make-man VERBATIM)
+    add_custom_target(grebe_man ALL DEPENDS ${CMAKE_BINARY_DIR}/man/man1/grebe.1)
     install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
     install(FILES ${CMAKE_BINARY_DIR}/man/grebe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME grebe)
     install(FILES ${CMAKE_BINARY_DIR}/man/_grebe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -21,10 +21,9 @@ static struct pq_out *out_of(const struct assembler *as, const struct pq_node *n
     return &as->outs[node->leaf_begin - as->leaf_begin];
 }
 
-static grebe_status corrupt(const struct assembler *as, const struct pq_node *node,
-                            const char *what)
+static grebe_status corrupt(const struct assembler *as, const char *what)
 {
-    return GREBE_FAIL(as->err, GREBE_ECORRUPT, "column %s: %s", out_of(as, node)->leaf->name, what);
+    return GREBE_FAIL(as->err, GREBE_ECORRUPT, "%s", what);
 }
 
 /* Give the block to an array; an empty one becomes a buffer of its own. */
@@ -138,7 +137,7 @@ static grebe_status strings_to_decimals(const struct assembler *as, struct pq_ou
     }
     if (st != GREBE_OK) {
         region_drop(r);
-        return error_wrap(as->err, st, "column %s", o->leaf->name);
+        return st;
     }
     region_drop(o->values.region);
     region_drop(o->offsets.region);
@@ -354,7 +353,7 @@ static grebe_status check_fixed_lengths(const struct assembler *as, const struct
     for (int64_t i = 0; i < l->n; i++) {
         if (begins_slot(l, i, node)) {
             if (count != node->list_size) {
-                return corrupt(as, node, "a list has another length than its type says");
+                return corrupt(as, "a list has another length than its type says");
             }
             count = l->def[i] < node->def ? node->list_size : 0;
         }
@@ -362,7 +361,7 @@ static grebe_status check_fixed_lengths(const struct assembler *as, const struct
     }
     return count == node->list_size
                ? GREBE_OK
-               : corrupt(as, node, "a list has another length than its type says");
+               : corrupt(as, "a list has another length than its type says");
 }
 
 static grebe_status build_fixed_list(const struct assembler *as, const struct pq_node *node,
@@ -397,8 +396,7 @@ static grebe_status build_offsets(const struct assembler *as, const struct pq_no
     int64_t at = -1, total = 0;
     void *p;
     if (!is_large && l.n > INT32_MAX) {
-        return GREBE_FAIL(as->err, GREBE_ELIMIT, "column %s: %lld list elements at once",
-                          out_of(as, node)->leaf->name, (long long)l.n);
+        return GREBE_FAIL(as->err, GREBE_ELIMIT, "%lld list elements at once", (long long)l.n);
     }
     grebe_status st = array_alloc_buffer(as->a, out, 1, ((size_t)n + 1) * w, &p, as->err);
     if (st != GREBE_OK) {
@@ -437,7 +435,7 @@ static grebe_status build_list(const struct assembler *as, const struct pq_node 
         st = build_node(as, &node->children[0], schema->children[0], n_elements, out->children[0]);
     }
     if (st == GREBE_OK && node->kind == PQ_NODE_MAP && out->children[0]->children[0]->null_count > 0) {
-        st = corrupt(as, node, "a map has a null key");
+        st = corrupt(as, "a map has a null key");
     }
     return st;
 }
@@ -454,7 +452,7 @@ static grebe_status build_node(const struct assembler *as, const struct pq_node 
     }
     grebe_status st = find_slots(as, node, &bits, &n, &n_nulls);
     if (st == GREBE_OK && n != n_expected) {
-        st = corrupt(as, node, "its levels do not fit those of its neighbours");
+        st = corrupt(as, "its levels do not fit those of its neighbours");
     }
     if (st == GREBE_OK) {
         switch (node->kind) {
@@ -482,11 +480,11 @@ static grebe_status build_even_lists(const struct assembler *as, const struct pq
     bool is_large = node->arrow == ARROW_LARGE_LIST;
     void *p;
     if (is_fixed && n_rows > 0 && o->list_len != (uint32_t)node->list_size) {
-        return corrupt(as, node, "a list has another length than its type says");
+        return corrupt(as, "a list has another length than its type says");
     }
     if (!is_fixed && !is_large && o->n_values > INT32_MAX) {
-        return GREBE_FAIL(as->err, GREBE_ELIMIT, "column %s: %lld list elements at once",
-                          o->leaf->name, (long long)o->n_values);
+        return GREBE_FAIL(as->err, GREBE_ELIMIT, "%lld list elements at once",
+                          (long long)o->n_values);
     }
     grebe_status st = array_new(as->a, n_rows, is_fixed ? 1 : 2, 1, out, as->err);
     if (st == GREBE_OK && !is_fixed) {

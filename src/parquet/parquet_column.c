@@ -445,5 +445,5 @@ grebe_status pq_column_append(struct pq_reader *r, size_t chunk, uint32_t leaf,
     }
     pq_dictionary_release(&ap.dictionary);
     pq_chunk_close(&ap.c);
-    return st;
+    return st == GREBE_OK ? st : error_wrap(err, st, "column %s", out->leaf->name);
 }

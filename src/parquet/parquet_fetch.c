@@ -75,6 +75,7 @@ uint64_t pq_limit_bytes(const struct pq_reader *r, uint32_t leaf, const struct p
     uint64_t stored = 0;
     for (size_t i = 0; i < n_parts; i++) {
         stored += pq_chunk_range(r->file, pq_chunk_of(r->file, parts[i].chunk, leaf)).len;
+        stored = stored < r->base.file_size_bytes ? stored : r->base.file_size_bytes;
     }
     return stored > LIMIT_BYTES / 256 ? stored * 256 : LIMIT_BYTES;
 }
@@ -273,6 +274,9 @@ static grebe_status assemble(struct fetch *f, const int *columns, size_t n_colum
         const struct ArrowSchema *schema =
             f->r->base.schema.children[node - f->r->file->schema.columns];
         st = pq_assemble(a, node, schema, outs, f->n_rows, out->children[i], err);
+        if (st != GREBE_OK) {
+            error_wrap(err, st, "column %s", schema->name);
+        }
         for (uint32_t k = 0; k < n; k++) {
             pq_out_release(&outs[k]);
         }

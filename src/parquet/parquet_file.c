@@ -145,25 +145,37 @@ static const char *read_number(const char *p, const char *end, int32_t *out)
     while (p < end && *p >= '0' && *p <= '9' && p - start < 6) {
         v = v * 10 + (*p++ - '0');
     }
-    *out = p > start ? v : -1;
+    *out = v;
     return p;
 }
 
-/* "parquet-mr version 1.8.0 (build …)": the grammar that every reader's bug table parses. */
+/* Moves *p behind the word when the text begins with it and the word ends there. */
+static bool read_word(const char **p, const char *end, const char *word)
+{
+    size_t len = strlen(word);
+    size_t left = (size_t)(end - *p);
+    if (left < len || memcmp(*p, word, len) != 0 || (left > len && (*p)[len] != ' ')) {
+        return false;
+    }
+    *p += left > len ? len + 1 : len;
+    return true;
+}
+
+/* "parquet-mr version 1.8.0 (build …)": the grammar that every reader's bug table parses. What
+ * is left out counts as 0, the oldest. */
 static struct pq_writer_version parse_created_by(struct pq_bytes text)
 {
-    struct pq_writer_version v = { PQ_APP_OTHER, -1, -1, -1 };
-    static const char mr[] = "parquet-mr version ";
-    static const char cpp[] = "parquet-cpp version ";
-    const char *p = (const char *)text.data;
-    const char *end = p == NULL ? p : p + text.len;
-    if (text.len > sizeof mr - 1 && memcmp(p, mr, sizeof mr - 1) == 0) {
+    struct pq_writer_version v = { PQ_APP_OTHER, 0, 0, 0 };
+    const char *p = text.data == NULL ? "" : (const char *)text.data;
+    const char *end = p + text.len;
+    if (read_word(&p, end, "parquet-mr")) {
         v.application = PQ_APP_MR;
-        p += sizeof mr - 1;
-    } else if (text.len > sizeof cpp - 1 && memcmp(p, cpp, sizeof cpp - 1) == 0) {
+    } else if (read_word(&p, end, "parquet-cpp")) {
         v.application = PQ_APP_CPP;
-        p += sizeof cpp - 1;
     } else {
+        return v;
+    }
+    if (!read_word(&p, end, "version")) {
         return v;
     }
     p = read_number(p, end, &v.major);
@@ -179,7 +191,7 @@ static struct pq_writer_version parse_created_by(struct pq_bytes text)
 bool pq_writer_is_before(const struct pq_writer_version *v, enum pq_application application,
                          int32_t major, int32_t minor, int32_t patch)
 {
-    if (v->application != application || v->major < 0) {
+    if (v->application != application) {
         return false;
     }
     if (v->major != major) {
@@ -222,45 +234,6 @@ static bool same_path(const struct pq_chunk *c, const struct pq_leaf *leaf)
     return true;
 }
 
-static grebe_status check_chunk(const struct pq_file *f, const struct pq_row_group *g,
-                                const struct pq_chunk *c, const struct pq_leaf *leaf,
-                                grebe_error *err)
-{
-    if (!c->has_metadata) {
-        /* Legal when the column has a key of its own; the reader says so when it is asked. */
-        return c->is_encrypted
-                   ? GREBE_OK
-                   : GREBE_FAIL(err, GREBE_ECORRUPT, "the column has no metadata");
-    }
-    if (c->type != leaf->type) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "physical type %d (%s), the schema says %s", c->type,
-                          pq_type_name(c->type), pq_type_name(leaf->type));
-    }
-    if (!same_path(c, leaf)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "path_in_schema is another than the schema's");
-    }
-    if (c->num_values < 0 || (leaf->max_rep == 0 && c->num_values != g->num_rows) ||
-        (leaf->max_rep > 0 && c->num_values < g->num_rows)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values in %lld rows",
-                          (long long)c->num_values, (long long)g->num_rows);
-    }
-    struct pq_range r = pq_chunk_range(f, c);
-    bool needs_pages = c->num_values > 0;
-    if (needs_pages && (r.len == 0 || c->data_page_offset <= 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values but no pages: offset %lld, size %lld",
-                          (long long)c->num_values, (long long)c->data_page_offset,
-                          (long long)c->total_compressed_size);
-    }
-    if (c->total_compressed_size < 0 ||
-        (r.len > 0 && (r.start < MAGIC_BYTES || !range_fits_u64(r.start, r.len, f->footer_start)))) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT,
-                          "%lld bytes at %llu lie outside the data, which ends at %llu",
-                          (long long)c->total_compressed_size, (unsigned long long)r.start,
-                          (unsigned long long)f->footer_start);
-    }
-    return GREBE_OK;
-}
-
 static grebe_status check_groups(struct pq_file *f, grebe_error *err)
 {
     const struct pq_schema *s = &f->schema;
@@ -273,12 +246,6 @@ static grebe_status check_groups(struct pq_file *f, grebe_error *err)
         if (g->n_columns != s->n_leaves) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "row group %u: %u columns, the schema has %u", i,
                               g->n_columns, s->n_leaves);
-        }
-        for (uint32_t k = 0; k < s->n_leaves; k++) {
-            grebe_status st = check_chunk(f, g, &g->columns[k], &s->leaves[k], err);
-            if (st != GREBE_OK) {
-                return error_wrap(err, st, "row group %u: column %s", i, s->leaves[k].name);
-            }
         }
         f->n_chunks += g->num_rows > 0;
     }
@@ -440,18 +407,48 @@ out:
 
 /* ---- may it be read ---- */
 
-grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_chunk *c,
+grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_row_group *g,
                             const struct pq_leaf *leaf, grebe_error *err)
 {
-    (void)f;
+    const struct pq_chunk *c = &g->columns[leaf - f->schema.leaves];
     if (c->is_encrypted) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column %s is encrypted", leaf->name);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "it is encrypted");
     }
     if (c->file_path.data != NULL) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column %s lies in another file", leaf->name);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "it lies in another file");
     }
     if (leaf->unreadable != NULL) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column %s: %s", leaf->name, leaf->unreadable);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s", leaf->unreadable);
+    }
+    if (!c->has_metadata) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "it has no metadata");
+    }
+    if (c->type != leaf->type) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "physical type %d (%s), the schema says %s", c->type,
+                          pq_type_name(c->type), pq_type_name(leaf->type));
+    }
+    if (!same_path(c, leaf)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "path_in_schema is another than the schema's");
+    }
+    if (c->num_values < 0 || (leaf->max_rep == 0 && c->num_values != g->num_rows) ||
+        (leaf->max_rep > 0 && c->num_values < g->num_rows)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values in %lld rows",
+                          (long long)c->num_values, (long long)g->num_rows);
+    }
+    struct pq_range r = pq_chunk_range(f, c);
+    bool needs_pages = c->num_values > 0;
+    if (needs_pages && (r.len == 0 || c->data_page_offset <= 0)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values but no pages: offset %lld, size %lld",
+                          (long long)c->num_values, (long long)c->data_page_offset,
+                          (long long)c->total_compressed_size);
+    }
+    if (c->total_compressed_size < 0 ||
+        (r.len > 0 && (r.start < MAGIC_BYTES || !range_fits_u64(r.start, r.len, f->footer_start)))) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%lld bytes at %llu lie outside the data, which ends at %llu",
+                          (long long)c->total_compressed_size, (unsigned long long)r.start,
+                          (unsigned long long)f->footer_start);
     }
     return GREBE_OK;
 }
+

@@ -11,7 +11,8 @@
  *     compare-and-swap) and the facts of pages (bits that are only ever set).
  *  2. It holds no file and no map: those belong to the reader. What it says is true of the
  *     bytes with its identity only, and the identity is compared at each open.
- *  3. Every chunk's byte range lies inside the file, between the magic and the footer.
+ *  3. What the metadata says of a chunk is checked when the chunk is opened, not before: one
+ *     bad column leaves the others readable.
  */
 
 #include <stdatomic.h>
@@ -21,7 +22,7 @@
 
 enum pq_application { PQ_APP_OTHER = 0, PQ_APP_MR, PQ_APP_CPP };
 
-/** Who wrote the file, for the bug table of spec 8.2; -1, -1, -1 when not said. */
+/** Who wrote the file, for the bug table of spec 8.2. */
 struct pq_writer_version {
     enum pq_application application;
     int32_t major, minor, patch;
@@ -110,11 +111,14 @@ struct pq_range {
 };
 struct pq_range pq_chunk_range(const struct pq_file *f, const struct pq_chunk *c);
 
-/** Whether the chunk's values can be read at all: not encrypted, not elsewhere. */
-grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_chunk *c,
+/**
+ * Whether the chunk of the leaf in g can be read at all: not encrypted, not elsewhere, and its
+ * metadata makes sense (spec 12.2). Messages do not name the column.
+ */
+grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_row_group *g,
                             const struct pq_leaf *leaf, grebe_error *err);
 
-/** Whether the writer is `application` before major.minor.patch; false when not known. */
+/** Whether the writer is `application` before major.minor.patch. */
 bool pq_writer_is_before(const struct pq_writer_version *v, enum pq_application application,
                          int32_t major, int32_t minor, int32_t patch);
 

@@ -51,8 +51,8 @@ grebe_status pq_block_reserve(struct pq_out *o, struct pq_block *b, uint64_t byt
     }
     uint64_t wanted = b->len + bytes;
     if (wanted < bytes || wanted > o->limit_bytes) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "column %s: needs %llu bytes at once, the limit is %llu",
-                          o->leaf->name, (unsigned long long)wanted,
+        return GREBE_FAIL(err, GREBE_ELIMIT, "needs %llu bytes at once, the limit is %llu",
+                          (unsigned long long)wanted,
                           (unsigned long long)o->limit_bytes);
     }
     if (wanted < capacity + capacity / 2) {
@@ -180,8 +180,8 @@ static grebe_status append_offsets(struct pq_out *o, const struct pq_out *from, 
         const int32_t *src = (const int32_t *)(const void *)from->offsets.region->data + 1;
         if ((uint64_t)base + from->values.len > INT32_MAX) {
             return GREBE_FAIL(err, GREBE_ELIMIT,
-                              "column %s: %llu bytes of strings at once, 32-bit offsets end at %d",
-                              o->leaf->name, (unsigned long long)base + from->values.len, INT32_MAX);
+                              "%llu bytes of strings at once, 32-bit offsets end at %d",
+                              (unsigned long long)base + from->values.len, INT32_MAX);
         }
         for (size_t i = 0; i < n; i++) {
             dst[i] = src[i] + (int32_t)base;

@@ -136,17 +136,18 @@ grebe_status pq_chunk_open(struct pq_reader *r, size_t chunk, uint32_t leaf,
     out->chunk = chunk;
     out->leaf = &f->schema.leaves[leaf];
     out->meta = pq_chunk_of(f, chunk, leaf);
-    grebe_status st = pq_chunk_check(f, out->meta, out->leaf, err);
+    grebe_status st =
+        pq_chunk_check(f, &f->footer.row_groups[f->groups[chunk].index], out->leaf, err);
     if (st != GREBE_OK) {
         return st;
     }
     if (!codec_of(out->meta->codec, &out->codec)) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column %s: unknown compression codec %d",
-                          out->leaf->name, out->meta->codec);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "unknown compression codec %d",
+                          out->meta->codec);
     }
     if (!codec_is_available(out->codec, false)) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column %s: built without the codec %s",
-                          out->leaf->name, codec_name(out->codec));
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "built without the codec %s",
+                          codec_name(out->codec));
     }
     struct pq_range range = pq_chunk_range(f, out->meta);
     st = pq_bytes_get(r, range.start, range.len, &out->bytes, &out->owner, err);
@@ -154,9 +155,6 @@ grebe_status pq_chunk_open(struct pq_reader *r, size_t chunk, uint32_t leaf,
         out->start = range.start;
         out->len = (size_t)range.len;
         st = get_pages(out, s, err);
-    }
-    if (st != GREBE_OK) {
-        error_wrap(err, st, "column %s", out->leaf->name);
     }
     return st;
 }
@@ -187,10 +185,11 @@ uint32_t pq_page_of_row(const struct pq_pages *p, int64_t row)
 grebe_status pq_page_wrap(const struct pq_chunk_data *c, const struct pq_page *page,
                           grebe_status st, grebe_error *err)
 {
-    if (st != GREBE_OK) {
+    if (st != GREBE_OK && st != GREBE_ENOMEM) {
         uint64_t at = c->start + page->offset;
         error_at(err, st, at);
-        error_wrap(err, st, "column %s: page at %llu", c->leaf->name, (unsigned long long)at);
+        error_wrap(err, st, "%s at %llu",
+                   page == &c->pages->dictionary ? "dictionary" : "page", (unsigned long long)at);
     }
     return st;
 }

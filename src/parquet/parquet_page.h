@@ -50,7 +50,7 @@ grebe_status pq_chunk_open(struct pq_reader *r, size_t chunk, uint32_t leaf,
                            struct pq_scratch *s, struct pq_chunk_data *out, grebe_error *err);
 void pq_chunk_close(struct pq_chunk_data *c);
 
-/** Put "column <name>, page at <offset>" in front of a message. */
+/** Put "page at <offset>" in front of a message. */
 grebe_status pq_page_wrap(const struct pq_chunk_data *c, const struct pq_page *page,
                           grebe_status st, grebe_error *err);
 

@@ -195,8 +195,9 @@ static uint32_t only_repeated_child(const struct resolver *r, uint32_t e)
     return e + 1;
 }
 
-static grebe_status resolve_field(struct resolver *r, uint32_t e, uint8_t def, uint8_t rep,
-                                  unsigned depth, struct pq_node *out);
+/* def_slot, def: levels at which a slot of the parent exists, and is not null. */
+static grebe_status resolve_field(struct resolver *r, uint32_t e, uint8_t def_slot, uint8_t def,
+                                  uint8_t rep, unsigned depth, struct pq_node *out);
 
 static void node_init(struct resolver *r, struct pq_node *n, enum pq_node_kind kind, uint32_t e,
                       uint8_t def_slot, uint8_t def, uint8_t rep)
@@ -207,7 +208,6 @@ static void node_init(struct resolver *r, struct pq_node *n, enum pq_node_kind k
     n->def_slot = def_slot;
     n->def = def;
     n->rep = rep;
-    n->is_nullable = def > def_slot;
     n->leaf_begin = r->places[e].leaf_begin;
     uint32_t end = r->places[e].end;
     n->leaf_end = end < r->footer->n_schema ? r->places[end].leaf_begin : r->out->n_leaves;
@@ -226,7 +226,7 @@ static grebe_status resolve_struct(struct resolver *r, uint32_t e, unsigned dept
     grebe_status st = new_children(r, n, r->places[e].n_children);
     uint32_t child = e + 1;
     for (uint32_t i = 0; i < n->n_children && st == GREBE_OK; i++) {
-        st = resolve_field(r, child, n->def, n->rep, depth + 1, &n->children[i]);
+        st = resolve_field(r, child, n->def_slot, n->def, n->rep, depth + 1, &n->children[i]);
         child = r->places[child].end;
     }
     return st;
@@ -257,7 +257,7 @@ static grebe_status resolve_list(struct resolver *r, uint32_t e, uint32_t repeat
         return st;
     }
     return is_element ? resolve_type(r, repeated, def, def, rep, depth + 1, &n->children[0])
-                      : resolve_field(r, repeated + 1, def, rep, depth + 1, &n->children[0]);
+                      : resolve_field(r, repeated + 1, def, def, rep, depth + 1, &n->children[0]);
 }
 
 static grebe_status resolve_map(struct resolver *r, uint32_t repeated, unsigned depth,
@@ -272,7 +272,7 @@ static grebe_status resolve_map(struct resolver *r, uint32_t repeated, unsigned 
     if (r->places[repeated].n_children == 1) {
         /* A map without values is the list of its keys. */
         n->kind = PQ_NODE_LIST;
-        return resolve_field(r, repeated + 1, def, rep, depth + 1, &n->children[0]);
+        return resolve_field(r, repeated + 1, def, def, rep, depth + 1, &n->children[0]);
     }
     n->kind = PQ_NODE_MAP;
     node_init(r, &n->children[0], PQ_NODE_STRUCT, repeated, def, def, rep);
@@ -311,20 +311,22 @@ static grebe_status resolve_type(struct resolver *r, uint32_t e, uint8_t def_slo
     return resolve_struct(r, e, depth, out);
 }
 
-static grebe_status resolve_field(struct resolver *r, uint32_t e, uint8_t def, uint8_t rep,
-                                  unsigned depth, struct pq_node *out)
+static grebe_status resolve_field(struct resolver *r, uint32_t e, uint8_t def_slot, uint8_t def,
+                                  uint8_t rep, unsigned depth, struct pq_node *out)
 {
     int32_t repetition = element(r, e)->repetition;
     if (repetition != PQ_REPEATED) {
         uint8_t own = (uint8_t)(def + (repetition == PQ_OPTIONAL));
-        return resolve_type(r, e, def, own, rep, depth, out);
+        grebe_status st = resolve_type(r, e, def_slot, own, rep, depth, out);
+        out->is_nullable = repetition == PQ_OPTIONAL;
+        return st;
     }
     /* A repeated field outside LIST and MAP: a list, never null, of required elements. */
     if (depth > PQ_DEPTH_MAX) {
         return GREBE_FAIL(r->err, GREBE_ELIMIT, "the schema is nested deeper than %d",
                           PQ_DEPTH_MAX);
     }
-    node_init(r, out, PQ_NODE_LIST, e, def, def, rep);
+    node_init(r, out, PQ_NODE_LIST, e, def_slot, def, rep);
     grebe_status st = new_children(r, out, 1);
     if (st != GREBE_OK) {
         return st;
@@ -369,7 +371,7 @@ grebe_status pq_schema_resolve(const grebe_allocator *a, struct arena *ar,
     uint32_t e = 1;
     for (uint32_t i = 0; i < out->n_columns; i++) {
         r.column = i;
-        st = resolve_field(&r, e, 0, 0, 1, &out->columns[i]);
+        st = resolve_field(&r, e, 0, 0, 0, 1, &out->columns[i]);
         if (st != GREBE_OK) {
             return st;
         }

@@ -268,9 +268,8 @@ static grebe_status load_dictionary(const struct source *in, struct pq_out *out,
     d->is_loaded = st == GREBE_OK;
     if (st != GREBE_OK) {
         pq_dictionary_release(d);
-        return pq_page_wrap(in->c, &in->c->pages->dictionary, st, in->err);
     }
-    return st;
+    return pq_page_wrap(in->c, &in->c->pages->dictionary, st, in->err);
 }
 
 /* The first n_head indices, each checked against the dictionary. */

@@ -36,7 +36,7 @@ static grebe_status name_file(struct explain_result *r, const struct scan *s,
 {
     struct buf path = BUF_INIT(r->arena.a);
     const char *format = group->manifest->format.data;
-    grebe_status st = manifest_path_resolve(&path, s->table->path, FOLDER_DATA,
+    grebe_status st = manifest_path_resolve(&path, s->table->snapshot->base, FOLDER_DATA,
                                             manifest_file_at(group->manifest, f)->path.data, err);
     if (st == GREBE_OK) {
         const char *text = buf_text(&path);

@@ -17,7 +17,7 @@ static const char *copy_path(struct arena *arena, const grebe_table *t, enum man
 {
     const char *copy = NULL;
     struct buf path = BUF_INIT(arena->a);
-    if (manifest_path_resolve(&path, t->path, folder, stored, err) == GREBE_OK &&
+    if (manifest_path_resolve(&path, t->snapshot->base, folder, stored, err) == GREBE_OK &&
         buf_text(&path) != NULL) {
         copy = arena_str(arena, buf_text(&path), path.len);
     }
