@@ -221,7 +221,7 @@ static grebe_status build_leaf(const struct assembler *as, const struct pq_node 
     if (st != GREBE_OK) {
         return st;
     }
-    if (bits->region != NULL) {
+    if (bits->region != NULL && node->is_nullable) {
         out->null_count = n - o->n_values;
         st = hand_over(as, bits, out, 0);
     }
@@ -258,7 +258,8 @@ static inline bool begins_slot(const struct levels *l, int64_t i, const struct p
     return (l->rep == NULL || l->rep[i] <= node->rep) && l->def[i] >= node->def_slot;
 }
 
-/* Slots of the node and which of them are not null; bits stay empty when all are. */
+/* Slots of the node and which of them are not null; bits stay empty when all are. A node that
+ * cannot be null has null slots all the same where its parent is null. */
 static grebe_status find_slots(const struct assembler *as, const struct pq_node *node,
                                struct pq_block *bits, int64_t *n_slots, int64_t *n_nulls)
 {
@@ -296,14 +297,23 @@ static grebe_status build_node(const struct assembler *as, const struct pq_node 
                                const struct ArrowSchema *schema, int64_t n_expected,
                                struct ArrowArray *out);
 
+static grebe_status set_validity(const struct assembler *as, const struct pq_node *node,
+                                 int64_t n_nulls, struct pq_block *bits, struct ArrowArray *out)
+{
+    if (bits->region == NULL || !node->is_nullable) {
+        return GREBE_OK;
+    }
+    out->null_count = n_nulls;
+    return hand_over(as, bits, out, 0);
+}
+
 static grebe_status build_struct(const struct assembler *as, const struct pq_node *node,
                                  const struct ArrowSchema *schema, int64_t n, int64_t n_nulls,
                                  struct pq_block *bits, struct ArrowArray *out)
 {
     grebe_status st = array_new(as->a, n, 1, (int64_t)node->n_children, out, as->err);
-    if (st == GREBE_OK && bits->region != NULL) {
-        st = hand_over(as, bits, out, 0);
-        out->null_count = n_nulls;
+    if (st == GREBE_OK) {
+        st = set_validity(as, node, n_nulls, bits, out);
     }
     for (uint32_t i = 0; i < node->n_children && st == GREBE_OK; i++) {
         st = build_node(as, &node->children[i], schema->children[i], n, out->children[i]);
@@ -373,9 +383,8 @@ static grebe_status build_fixed_list(const struct assembler *as, const struct pq
     if (st == GREBE_OK) {
         st = array_new(as->a, n, 1, 1, out, as->err);
     }
-    if (st == GREBE_OK && bits->region != NULL) {
-        st = hand_over(as, bits, out, 0);
-        out->null_count = n_nulls;
+    if (st == GREBE_OK) {
+        st = set_validity(as, node, n_nulls, bits, out);
     }
     if (st == GREBE_OK) {
         st = build_node(as, &node->children[0], schema->children[0],
@@ -424,9 +433,8 @@ static grebe_status build_list(const struct assembler *as, const struct pq_node 
 {
     int64_t n_elements = 0;
     grebe_status st = array_new(as->a, n, 2, 1, out, as->err);
-    if (st == GREBE_OK && bits->region != NULL) {
-        st = hand_over(as, bits, out, 0);
-        out->null_count = n_nulls;
+    if (st == GREBE_OK) {
+        st = set_validity(as, node, n_nulls, bits, out);
     }
     if (st == GREBE_OK) {
         st = build_offsets(as, node, n, out, &n_elements);
