@@ -84,7 +84,8 @@ grebe_status codec_compress(enum codec_id id, int level, const void *src, size_t
 /**
  * Append the content of one deflate stream of unknown length.
  *
- * @param is_wrapped false: raw deflate (Avro); true: zlib or gzip, members one after another.
+ * @param is_wrapped false: raw deflate (Avro), up to 4 bytes behind it are ignored; true: zlib
+ *                   or gzip, members one after another.
  * @param limit      Most bytes that may be appended; GREBE_ELIMIT beyond.
  * @return also GREBE_ECORRUPT (bad or cut stream, bytes after its end).
  */

@@ -155,7 +155,7 @@ static void test_inflate__growing__limit_and_members(void **state)
                  GREBE_ECORRUPT, "");
     assert_fails(codec_inflate("", 0, false, 10, &out, &err), GREBE_ECORRUPT, "");
     assert_fails(codec_inflate(NULL, 0, true, 10, &out, &err), GREBE_ECORRUPT, "");
-    assert_ok(buf_put(&raw, "x", 1, &err));
+    assert_ok(buf_put(&raw, "xxxxx", 5, &err));
     assert_fails(codec_inflate(raw.data, raw.len, false, sizeof v, &out, &err), GREBE_ECORRUPT,
                  "ends at byte");
     /* gzip: concatenated members are one stream; garbage behind is an error */
