@@ -180,10 +180,10 @@ void task_start(struct pool *p, uint32_t threads, struct task *t,
 static void settle(struct task *t, bool run_if_queued)
 {
     struct pool *p = t->pool;
-    if (t->state == TASK_IDLE) {
-        return;
-    }
     if (p == NULL) {
+        if (t->state == TASK_IDLE) {
+            return;
+        }
         if (t->state == TASK_QUEUED) {
             t->status = run_if_queued ? t->fn(t->arg, &t->error) : GREBE_ECANCELLED;
         }
@@ -200,7 +200,7 @@ static void settle(struct task *t, bool run_if_queued)
             t->state = TASK_DONE;
         }
     }
-    while (t->state != TASK_DONE) {
+    while (t->state != TASK_DONE && t->state != TASK_IDLE) {
         pthread_cond_wait(&p->finished, &p->lock);
     }
     pthread_mutex_unlock(&p->lock);
@@ -208,8 +208,8 @@ static void settle(struct task *t, bool run_if_queued)
 
 grebe_status task_wait(struct task *t, grebe_error *err)
 {
+    settle(t, true); /* the state may only be looked at under the lock */
     assert(t->state != TASK_IDLE);
-    settle(t, true);
     t->state = TASK_IDLE;
     if (t->status != GREBE_OK && err != NULL) {
         *err = t->error;
