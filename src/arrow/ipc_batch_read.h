@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_ARROW_IPC_BATCH_READ_H
+#define GREBE_ARROW_IPC_BATCH_READ_H
+
+/* Record and dictionary batches as arrays. */
+
+#include "arrow/ipc_internal.h"
+
+/** One dictionary-encoded field of the schema, in the order of a walk. */
+struct ipc_dictionary {
+    const struct ArrowSchema *field; /* in the schema of the stream */
+    int64_t id;
+    struct array_shared *values; /* NULL: none came yet. Of the first field with this id only */
+};
+
+struct ipc_dictionaries {
+    struct ipc_dictionary *items; /* owned, shape [n] */
+    size_t n;
+};
+
+/** Pair the dictionary fields of the schema with the ids met while it was decoded. */
+grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSchema *schema,
+                                  const struct ipc_ids *ids, struct ipc_dictionaries *out,
+                                  grebe_error *err);
+void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d);
+
+/** The bytes of one message. */
+struct ipc_body {
+    struct region *region; /* one reference is taken by every buffer */
+    const unsigned char *data;
+    size_t len;
+    int16_t version; /* of the metadata */
+};
+
+/**
+ * Columns of a RecordBatch table.
+ *
+ * @param schema Struct type: its children are the columns.
+ * @param out    Checked to the last offset. Owned.
+ */
+grebe_status ipc_read_batch(const grebe_allocator *a, const struct ArrowSchema *schema,
+                            const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
+                            const struct flatbuf_table *table, const struct ipc_body *body,
+                            struct ArrowArray *out, grebe_error *err);
+
+/** A DictionaryBatch table: the dictionary with its id is set, or grown. */
+grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionaries *dictionaries,
+                                 struct flatbuf *fb, const struct flatbuf_table *table,
+                                 const struct ipc_body *body, grebe_error *err);
+
+#endif
