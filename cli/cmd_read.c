@@ -99,8 +99,10 @@ static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
         last = first;
         if (is_good && *end == ':') {
             p = end + 1;
-            last = strtoll(p, &end, 10) - 1;
-            is_good = errno == 0 && end != p && last >= first - 1 && last - first < 1 << 30;
+            long long stop = strtoll(p, &end, 10);
+            is_good = errno == 0 && end != p && first >= 0 && stop >= first &&
+                      stop - first <= 1 << 30;
+            last = is_good ? stop - 1 : first;
         }
         if (!is_good || (*end != '\0' && *end != ',' && !isspace((unsigned char)*end))) {
             char word[40];
@@ -108,8 +110,8 @@ static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
             return out_usage(cli, "expected row ids (whole numbers) or BEGIN:END, found \"%s\"",
                              word);
         }
-        for (long long id = first; id <= last; id++) {
-            if (!add_id(ids, id)) {
+        for (long long k = 0; k <= last - first; k++) {
+            if (!add_id(ids, first + k)) {
                 return EXIT_CODE_LIMIT;
             }
         }

@@ -1,13 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests beyond the unit programs. Those that need pyarrow, duckdb and polars run when
-# GREBE_INTEROP_PYTHON names a Python that has them.
-set(GREBE_INTEROP_PYTHON "" CACHE FILEPATH "Python with pyarrow, duckdb and polars")
+# Tests that are no unit tests: the command against expected output, and the peers by pytest.
 
-add_library(parquet_driver SHARED EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/tools/parquet_driver.c)
-target_link_libraries(parquet_driver PRIVATE room_parquet)
-if(GREBE_INTEROP_PYTHON)
-    set_target_properties(parquet_driver PROPERTIES EXCLUDE_FROM_ALL OFF)
-    add_test(NAME interop.parquet_written COMMAND ${GREBE_INTEROP_PYTHON}
-        ${CMAKE_CURRENT_SOURCE_DIR}/interop/test_parquet_written.py $<TARGET_FILE:parquet_driver>)
-    set_tests_properties(interop.parquet_written PROPERTIES LABELS medium TIMEOUT 1200)
+if(TARGET grebe_cli)
+    file(GLOB cli_cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.sh)
+    foreach(case ${cli_cases})
+        get_filename_component(name ${case} NAME_WE)
+        add_test(NAME cli.${name} COMMAND ${CMAKE_SOURCE_DIR}/scripts/run-cli-test ${CMAKE_BINARY_DIR} ${case})
+        set_tests_properties(cli.${name} PROPERTIES LABELS "short;cli" TIMEOUT 120)
+    endforeach()
+    add_test(NAME demo COMMAND ${CMAKE_SOURCE_DIR}/scripts/demo ${CMAKE_BINARY_DIR})
+    set_tests_properties(demo PROPERTIES LABELS "short;cli" TIMEOUT 120)
+endif()
+
+# A peer that is not installed skips its tests with a count (exit code 77), never silently.
+if(TARGET grebe_python AND NOT GREBE_SANITIZE)
+    file(GLOB interop CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/interop/test_*.py ${CMAKE_CURRENT_SOURCE_DIR}/python/test_*.py)
+    foreach(file ${interop})
+        get_filename_component(name ${file} NAME_WE)
+        get_filename_component(folder ${file} DIRECTORY)
+        get_filename_component(folder ${folder} NAME)
+        add_test(NAME ${folder}.${name} COMMAND ${CMAKE_SOURCE_DIR}/scripts/run-pytest ${CMAKE_BINARY_DIR} ${file})
+        set_tests_properties(${folder}.${name} PROPERTIES LABELS "medium;interop" TIMEOUT 900 SKIP_RETURN_CODE 77)
+    endforeach()
+endif()
+
+# A driver that writes files through the room itself, with every option; tests/interop/test_parquet_written.py loads it.
+if(TARGET room_parquet AND NOT GREBE_SANITIZE)
+    add_library(parquet_driver SHARED ${CMAKE_CURRENT_SOURCE_DIR}/tools/parquet_driver.c)
+    target_link_libraries(parquet_driver PRIVATE room_parquet)
 endif()

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of the Parquet writer as pyarrow, DuckDB and Polars read them.
 
-    test_parquet_written.py DRIVER.so [NAME…]      DRIVER.so: tests/tools/parquet_driver.c
-
 Each case is a table of many types written by the library and checked by tools/parquet_check.py (values
 against the table it was made from, statistics, page headers, checksums, page index) plus what the file
-layout promises: alignment of vectors, row groups, bytes that do not depend on the number of threads.
-Exit code 1 when any case fails."""
-import ctypes, datetime, decimal, os, subprocess, sys, tempfile
+layout promises: alignment of vectors, row groups, bytes that do not depend on the number of threads. Files are written through
+tests/tools/parquet_driver.c."""
+import ctypes, datetime, decimal, os, subprocess, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "tools"))
@@ -401,22 +400,11 @@ def refusals(d, folder):
             raise AssertionError(codec)
 
 
-def main():
-    driver = ctypes.CDLL(sys.argv[1])
-    names, bad = sys.argv[2:] or list(CASES), 0
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                CASES[name](driver, folder)
-                print("ok ", name, flush=True)
-            except Exception as e:
-                bad += 1
-                print("BAD", name, type(e).__name__, str(e)[:1500], "line", e.__traceback__.tb_next.tb_lineno, flush=True)
-                if os.environ.get("KEEP"):
-                    os.system(f"rm -rf /tmp/keep_{name}; cp -r {folder} /tmp/keep_{name}")
-    print(f"{len(names) - bad} of {len(names)} cases passed")
-    return bad > 0
+@pytest.fixture(scope="module")
+def driver():
+    return ctypes.CDLL(os.path.join(os.environ["GREBE_BUILD"], "tests", "libparquet_driver.so"))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("name", list(CASES))
+def test_written_file(driver, name, tmp_path):
+    CASES[name](driver, str(tmp_path))
