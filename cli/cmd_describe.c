@@ -39,7 +39,7 @@ int cmd_schema(struct cli *cli)
     if (code == 0) {
         grebe_status st = grebe_source_schema(source, &schema, &err);
         if (st == GREBE_OK && is_json(cli)) {
-            st = grebe_schema_print_json(cli->ctx, &schema, out_write, NULL, &err);
+            st = grebe_schema_print_json(cli->ctx, &schema, out_write, cli, &err);
             out_printf("\n");
         } else if (st == GREBE_OK) {
             code = print_schema_rows(cli, &schema);

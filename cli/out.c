@@ -36,9 +36,13 @@ int exit_code_of(grebe_status status)
 
 int out_write(void *write_ctx, const void *bytes, size_t len)
 {
-    (void)write_ctx;
+    struct cli *cli = write_ctx;
     errno = 0;
-    return fwrite(bytes, 1, len, stdout) == len ? 0 : errno != 0 ? errno : EIO;
+    if (fwrite(bytes, 1, len, stdout) == len) {
+        return 0;
+    }
+    cli->is_pipe_closed = errno == EPIPE;
+    return errno != 0 ? errno : EIO;
 }
 
 void out_printf(const char *fmt, ...)
@@ -66,9 +70,9 @@ int out_rows(struct cli *cli, struct ArrowArrayStream *rows)
     o.width = screen_width();
     o.is_colored = cli->is_colored;
     o.call = &cli->call;
-    grebe_status st = grebe_print_rows(cli->ctx, rows, &o, out_write, NULL, NULL, &err);
-    if (st == GREBE_EIO && err.sys == EPIPE) {
-        return EXIT_CODE_OK; /* the reader has seen enough */
+    grebe_status st = grebe_print_rows(cli->ctx, rows, &o, out_write, cli, NULL, &err);
+    if (st != GREBE_OK && cli->is_pipe_closed) {
+        return EXIT_CODE_OK;
     }
     return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
 }
@@ -79,7 +83,7 @@ int out_finish(struct cli *cli, int code)
     bool has_failed = fflush(stdout) != 0;
     int failed = errno;
     has_failed = has_failed || ferror(stdout);
-    if (!has_failed || failed == EPIPE || code != 0) {
+    if (!has_failed || failed == EPIPE || cli->is_pipe_closed || code != 0) {
         return code;
     }
     if (failed == 0) {

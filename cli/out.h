@@ -6,7 +6,7 @@
 
 #include "cmd.h"
 
-/** The grebe_write_fn of standard output. */
+/** The grebe_write_fn of standard output; write_ctx is the struct cli. */
 int out_write(void *write_ctx, const void *bytes, size_t len);
 
 /** printf to standard output. */

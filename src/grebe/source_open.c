@@ -55,7 +55,7 @@ static const char *forced_format(const grebe_context *ctx, const char *uri, char
                                  size_t name_len)
 {
     size_t n = strcspn(uri, ":/");
-    if (uri[n] != ':' || n == 0 || n >= name_len || uri[n + 1] == '/') {
+    if (uri[n] != ':' || n == 0 || n >= name_len || strncmp(uri + n, "://", 3) == 0) {
         return NULL;
     }
     memcpy(name, uri, n);
