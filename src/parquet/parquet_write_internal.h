@@ -35,9 +35,11 @@ enum {
 
 /**
  * A codec is used only where it saves a quarter of the chunk: a page that can be addressed or
- * decoded at memory speed is worth more than the 18 % that zstd takes off typical columns.
+ * decoded at memory speed is worth more than the 18 % that zstd takes off typical columns. Of
+ * the ways to store numbers the fastest to read is taken that needs at most 1.75 times the
+ * bytes of the smallest (docs/decisions/0003).
  */
-enum { PW_SAVING_PCT = 25, PW_SAVING_ASKED_PCT = 5 };
+enum { PW_SAVING_PCT = 25, PW_SAVING_ASKED_PCT = 5, PW_NEAR_SMALLEST_PCT = 175 };
 
 /* ---- schema: parquet_write_schema.c ---- */
 
@@ -231,6 +233,15 @@ grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, g
 grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
                                 size_t stored_len, uint32_t padding, struct buf *dst,
                                 grebe_error *err);
+
+/**
+ * parquet_write_codec.c: decide how the raw pages in s->body are stored, and do it. Sets c->codec,
+ * where each page is stored, and the encoding of pages that were split into byte streams.
+ *
+ * @param dictionary_stored Bytes of the dictionary page as stored.
+ */
+grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err);
 
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
 grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err);

@@ -280,93 +280,6 @@ out:
     return st;
 }
 
-/* ---- codec ---- */
-
-/* Whether a part of the chunk lets hope that the whole saves enough. */
-static grebe_status sample_saves(struct pw_chunk *c, const struct pw_config *config,
-                                 struct pw_scratch *s, unsigned pct, bool *out, grebe_error *err)
-{
-    const size_t n = pw_page_count(c);
-    const struct pw_page *p = pw_page_at(c, n / 2);
-    grebe_status st = GREBE_OK;
-
-    *out = true;
-    if (n < 3) {
-        return GREBE_OK; /* the sample would be the chunk */
-    }
-    buf_clear(&s->packed);
-    st = codec_compress(config->codec, config->level, s->body.data + p->body_begin, p->body_len,
-                        &s->packed, &s->ws, err);
-    *out = s->packed.len * 100 <= p->body_len * (110 - pct);
-    return st;
-}
-
-static grebe_status pack_all(struct pw_chunk *c, const struct pw_config *config,
-                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-
-    buf_clear(&s->packed);
-    if (c->has_dictionary) {
-        GREBE_TRY(codec_compress(config->codec, config->level, s->body.data, c->dictionary_size,
-                                 &s->packed, &s->ws, err));
-    }
-    *dictionary_stored = s->packed.len;
-    for (size_t i = 0; i < pw_page_count(c); i++) {
-        struct pw_page *p = pw_page_at(c, i);
-
-        p->stored_begin = s->packed.len;
-        GREBE_TRY(codec_compress(config->codec, config->level, s->body.data + p->body_begin,
-                                 p->body_len, &s->packed, &s->ws, err));
-        p->stored_len = s->packed.len - p->stored_begin;
-    }
-out:
-    return st;
-}
-
-/* Compress, and keep it if it saves enough. */
-static grebe_status choose_codec(struct pw_chunk *c, const struct pw_config *config,
-                                 struct pw_scratch *s, size_t *dictionary_stored,
-                                 grebe_error *err)
-{
-    const unsigned pct = config->is_milvus         ? 0
-                         : config->is_codec_asked ? PW_SAVING_ASKED_PCT
-                                                  : PW_SAVING_PCT;
-    bool is_worth = false;
-    grebe_status st = GREBE_OK;
-
-    c->codec = CODEC_NONE;
-    *dictionary_stored = c->dictionary_size;
-    if (config->codec == CODEC_NONE || (config->is_milvus && c->leaf->is_blob)) {
-        return GREBE_OK;
-    }
-    if (config->is_milvus) {
-        c->codec = config->codec;
-        return pack_all(c, config, s, dictionary_stored, err);
-    }
-    if (!config->is_codec_asked && pw_page_at(c, 0)->encoding == PQ_DELTA_BINARY_PACKED) {
-        return GREBE_OK; /* small already, and decoded at memory speed */
-    }
-    GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
-    if (is_worth) {
-        GREBE_TRY(pack_all(c, config, s, dictionary_stored, err));
-        is_worth = s->packed.len * 100 <= s->body.len * (100 - pct);
-    }
-    if (is_worth) {
-        c->codec = config->codec;
-        return GREBE_OK;
-    }
-    *dictionary_stored = c->dictionary_size;
-    for (size_t i = 0; i < pw_page_count(c); i++) {
-        struct pw_page *p = pw_page_at(c, i);
-
-        p->stored_begin = p->body_begin;
-        p->stored_len = p->body_len;
-    }
-out:
-    return st;
-}
-
 /* ---- assembly ---- */
 
 grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
@@ -463,7 +376,7 @@ static grebe_status encode_decoded(struct pw_chunk *c, const struct pw_config *c
         GREBE_TRY(cut_small(c, PQ_PLAIN, err));
         GREBE_TRY(put_bodies(c, NULL, 0, s, err));
     }
-    GREBE_TRY(choose_codec(c, config, s, &dictionary_stored, err));
+    GREBE_TRY(pw_choose_codec(c, config, s, &dictionary_stored, err));
     GREBE_TRY(assemble(c, s, dictionary_stored, err));
 out:
     return st;

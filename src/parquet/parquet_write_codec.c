@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the pages of a chunk are stored: as they are, compressed, split into byte streams. */
+#include "parquet/parquet_write_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "codec/stream_split.h"
+
+/** One way to store a chunk. */
+struct way {
+    enum codec_id codec;
+    bool is_split; /* BYTE_STREAM_SPLIT: FLOAT and DOUBLE only, other readers refuse the rest */
+};
+
+/* From the fastest to read to the slowest (LZ4 decodes at 2 to 6 GB/s, zstd at 0.6 to 2). */
+static const struct way number_ways[] = {
+    { CODEC_LZ4_RAW, true }, { CODEC_LZ4_RAW, false }, { CODEC_ZSTD, true }, { CODEC_ZSTD, false }
+};
+enum { NUMBER_WAYS = sizeof number_ways / sizeof number_ways[0] };
+
+/* Whether a part of the chunk lets hope that the whole saves enough. */
+static grebe_status sample_saves(struct pw_chunk *c, const struct pw_config *config,
+                                 struct pw_scratch *s, unsigned pct, bool *out, grebe_error *err)
+{
+    const size_t n = pw_page_count(c);
+    const struct pw_page *p = pw_page_at(c, n / 2);
+    grebe_status st = GREBE_OK;
+
+    *out = true;
+    if (n < 3) {
+        return GREBE_OK; /* the sample would be the chunk */
+    }
+    buf_clear(&s->packed);
+    st = codec_compress(config->codec, config->level, s->body.data + p->body_begin, p->body_len,
+                        &s->packed, &s->ws, err);
+    *out = s->packed.len * 100 <= p->body_len * (110 - pct);
+    return st;
+}
+
+static grebe_status pack_all(struct pw_chunk *c, enum codec_id codec, int level,
+                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    buf_clear(&s->packed);
+    if (c->has_dictionary) {
+        GREBE_TRY(codec_compress(codec, level, s->body.data, c->dictionary_size, &s->packed,
+                                 &s->ws, err));
+    }
+    *dictionary_stored = s->packed.len;
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        p->stored_begin = s->packed.len;
+        GREBE_TRY(codec_compress(codec, level, s->body.data + p->body_begin, p->body_len,
+                                 &s->packed, &s->ws, err));
+        p->stored_len = s->packed.len - p->stored_begin;
+    }
+out:
+    return st;
+}
+
+static void store_raw(struct pw_chunk *c, size_t *dictionary_stored)
+{
+    c->codec = CODEC_NONE;
+    *dictionary_stored = c->dictionary_size;
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        p->stored_begin = p->body_begin;
+        p->stored_len = p->body_len;
+    }
+}
+
+/* ---- numbers ---- */
+
+static bool is_plain_number(const struct pw_chunk *c)
+{
+    const enum pw_order order = c->leaf->order;
+    return c->leaf->store == PW_FIXED && !c->has_dictionary && !c->leaf->is_blob &&
+           order >= PW_ORDER_I32 && order <= PW_ORDER_F64 && order != PW_ORDER_F16 &&
+           pw_page_at(c, 0)->encoding == PQ_PLAIN;
+}
+
+static bool can_use(const struct pw_chunk *c, const struct way *way)
+{
+    const bool is_float = c->leaf->order == PW_ORDER_F32 || c->leaf->order == PW_ORDER_F64;
+    return codec_is_available(way->codec, true) && (!way->is_split || is_float);
+}
+
+/* The values of a plain page are the end of its body. */
+static unsigned char *page_values(struct pw_scratch *s, const struct pw_chunk *c,
+                                  const struct pw_page *p, size_t *len)
+{
+    *len = (size_t)p->n_values * c->leaf->width;
+    assert(*len <= p->body_len);
+    return s->body.data + p->body_begin + p->body_len - *len;
+}
+
+static grebe_status split_pages(struct pw_chunk *c, struct pw_scratch *s, bool is_back,
+                                grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+        size_t len = 0;
+        unsigned char *values = page_values(s, c, p, &len);
+
+        buf_clear(&s->piece);
+        GREBE_TRY(buf_put(&s->piece, values, len, err));
+        if (is_back) {
+            GREBE_TRY(stream_split_decode(s->piece.data, len, c->leaf->width, values,
+                                          (size_t)p->n_values, err));
+        } else if (len > 0) {
+            stream_split_encode(s->piece.data, c->leaf->width, values, (size_t)p->n_values);
+        }
+        p->encoding = is_back ? PQ_PLAIN : PQ_BYTE_STREAM_SPLIT;
+    }
+out:
+    return st;
+}
+
+/* Bytes of the middle page's values each way; SIZE_MAX where a way cannot be used. */
+static grebe_status try_ways(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, size_t *sizes, size_t *plain_len,
+                             grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct pw_page *p = pw_page_at(c, pw_page_count(c) / 2);
+    const unsigned char *values = page_values(s, c, p, plain_len);
+
+    buf_clear(&s->piece);
+    GREBE_TRY(buf_reserve(&s->piece, *plain_len, err));
+    if (*plain_len > 0) {
+        stream_split_encode(values, c->leaf->width, s->piece.data, (size_t)p->n_values);
+    }
+    for (size_t i = 0; i < NUMBER_WAYS; i++) {
+        const struct way *way = &number_ways[i];
+        const int level = way->codec == config->codec ? config->level : CODEC_LEVEL_DEFAULT;
+
+        sizes[i] = SIZE_MAX;
+        if (can_use(c, way)) {
+            buf_clear(&s->packed);
+            GREBE_TRY(codec_compress(way->codec, level, way->is_split ? s->piece.data : values,
+                                     *plain_len, &s->packed, &s->ws, err));
+            sizes[i] = s->packed.len;
+        }
+    }
+out:
+    return st;
+}
+
+static grebe_status choose_for_numbers(struct pw_chunk *c, const struct pw_config *config,
+                                       struct pw_scratch *s, size_t *dictionary_stored,
+                                       grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    size_t sizes[NUMBER_WAYS], plain_len = 0, smallest = SIZE_MAX;
+    const struct way *chosen = NULL;
+
+    GREBE_TRY(try_ways(c, config, s, sizes, &plain_len, err));
+    for (size_t i = 0; i < NUMBER_WAYS; i++) {
+        smallest = min_size(smallest, sizes[i]);
+    }
+    for (size_t i = 0; i < NUMBER_WAYS && chosen == NULL; i++) {
+        const bool saves = sizes[i] != SIZE_MAX && sizes[i] * 100 <= plain_len * (100 - PW_SAVING_PCT);
+        if (saves && sizes[i] * 100 <= smallest * PW_NEAR_SMALLEST_PCT) {
+            chosen = &number_ways[i];
+        }
+    }
+    store_raw(c, dictionary_stored);
+    if (chosen == NULL) {
+        goto out;
+    }
+    if (chosen->is_split) {
+        GREBE_TRY(split_pages(c, s, false, err));
+    }
+    GREBE_TRY(pack_all(c, chosen->codec,
+                       chosen->codec == config->codec ? config->level : CODEC_LEVEL_DEFAULT, s,
+                       dictionary_stored, err));
+    if (s->packed.len * 100 <= s->body.len * (100 - PW_SAVING_PCT)) {
+        c->codec = chosen->codec;
+        goto out;
+    }
+    /* The sample promised what the chunk does not keep. */
+    if (chosen->is_split) {
+        GREBE_TRY(split_pages(c, s, true, err));
+    }
+    store_raw(c, dictionary_stored);
+out:
+    return st;
+}
+
+grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
+{
+    const unsigned pct = config->is_milvus         ? 0
+                         : config->is_codec_asked ? PW_SAVING_ASKED_PCT
+                                                  : PW_SAVING_PCT;
+    bool is_worth = false;
+    grebe_status st = GREBE_OK;
+
+    store_raw(c, dictionary_stored);
+    if (config->codec == CODEC_NONE || (config->is_milvus && c->leaf->is_blob)) {
+        return GREBE_OK;
+    }
+    if (config->is_milvus) {
+        c->codec = config->codec;
+        return pack_all(c, config->codec, config->level, s, dictionary_stored, err);
+    }
+    if (!config->is_codec_asked && pw_page_at(c, 0)->encoding == PQ_DELTA_BINARY_PACKED) {
+        return GREBE_OK; /* small already, and decoded at memory speed */
+    }
+    if (!config->is_codec_asked && is_plain_number(c)) {
+        return choose_for_numbers(c, config, s, dictionary_stored, err);
+    }
+    GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
+    if (is_worth) {
+        GREBE_TRY(pack_all(c, config->codec, config->level, s, dictionary_stored, err));
+        is_worth = s->packed.len * 100 <= s->body.len * (100 - pct);
+    }
+    if (is_worth) {
+        c->codec = config->codec;
+    } else {
+        store_raw(c, dictionary_stored);
+    }
+out:
+    return st;
+}
