@@ -24,7 +24,7 @@ static grebe_status decode_msb(const struct pq_levels *l, uint8_t *out, grebe_er
     for (uint32_t i = 0; i < l->n; i++) {
         unsigned v = 0;
         for (unsigned b = 0; b < width; b++, at++) {
-            v = v << 1 | (l->bytes[at / 8] >> (7 - at % 8) & 1u);
+            v = v << 1 | ((unsigned)l->bytes[at / 8] >> (7 - at % 8) & 1u);
         }
         if (v > l->max) {
             return too_high(l, v, err);

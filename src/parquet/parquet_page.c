@@ -189,7 +189,8 @@ grebe_status pq_page_wrap(const struct pq_chunk_data *c, const struct pq_page *p
         uint64_t at = c->start + page->offset;
         error_at(err, st, at);
         error_wrap(err, st, "%s at %llu",
-                   page == &c->pages->dictionary ? "dictionary" : "page", (unsigned long long)at);
+                   c->pages != NULL && page == &c->pages->dictionary ? "dictionary" : "page",
+                   (unsigned long long)at);
     }
     return st;
 }
