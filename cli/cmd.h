@@ -56,6 +56,7 @@ struct cli {
     int format; /* grebe_print_format */
     bool is_quiet, is_verbose;
     bool is_colored;     /* standard output */
+    bool is_for_inspection; /* tables open even when their rows cannot be read */
     bool is_pipe_closed; /* whoever reads standard output has seen enough */
     grebe_cancel *cancel;
     grebe_call_options call; /* threads, memory, cancel, progress */

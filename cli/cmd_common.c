@@ -33,6 +33,7 @@ static int table_options(struct cli *cli, grebe_table_open_options *out)
     int code = opt_choice(cli, "compat", "none|milvus", &compat);
     out->compat = compat;
     out->at = opt_get(cli, "version");
+    out->is_for_inspection = cli->is_for_inspection;
     return code;
 }
 

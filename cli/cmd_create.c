@@ -273,6 +273,7 @@ int cmd_tag(struct cli *cli)
                                            NULL };
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table *table = NULL;
+    cli->is_for_inspection = true;
     int code = open_table(cli, cli->positional[0], &table);
     if (code != 0) {
         return code;

@@ -203,6 +203,7 @@ int cmd_info(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source *source = NULL;
     grebe_table_info *t = NULL;
+    cli->is_for_inspection = true;
     int code = open_source(cli, cli->positional[0], &source);
     if (code != 0) {
         return code;
@@ -239,6 +240,7 @@ int cmd_log(struct cli *cli)
     grebe_table *table = NULL;
     grebe_log *log = NULL;
     int64_t limit = 0;
+    cli->is_for_inspection = true;
     int code = opt_int(cli, "limit", 0, INT64_MAX, &limit);
     code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
     if (code == 0 && grebe_table_log(table, (size_t)limit, &log, &err) != GREBE_OK) {
@@ -375,6 +377,7 @@ int cmd_check(struct cli *cli)
     grebe_check_options o = GREBE_CHECK_OPTIONS_INIT;
     grebe_source *source = NULL;
     size_t n_errors = 0;
+    cli->is_for_inspection = true;
     int code = open_source(cli, cli->positional[0], &source);
     if (code != 0) {
         return code;

@@ -64,11 +64,17 @@ typedef struct grebe_table_open_options {
     const char *const *storage_keys;
     const char *const *storage_values;
     size_t n_storage_options;
+
+    /** To look at, not to read: a version whose rows cannot be read (data files that are missing or
+     *  of a format that is not built in, groups of unequal length) opens too. Its log, tags, info
+     *  and check work as ever; its schema, scan, take and transactions fail with the reason. */
+    bool is_for_inspection;
 } grebe_table_open_options;
 
-#define GREBE_TABLE_OPEN_OPTIONS_INIT                                                      \
-    {                                                                                      \
-        sizeof(grebe_table_open_options), GREBE_COMPAT_NONE, GREBE_VERSION_LATEST, 0, 0, 0, 0 \
+#define GREBE_TABLE_OPEN_OPTIONS_INIT                                                         \
+    {                                                                                         \
+        sizeof(grebe_table_open_options), GREBE_COMPAT_NONE, GREBE_VERSION_LATEST, 0, 0, 0, 0, \
+            false                                                                             \
     }
 
 /**

@@ -228,7 +228,8 @@ grebe_status grebe_table_check(const grebe_table *table, const grebe_check_optio
             if (st == GREBE_OK) {
                 st = check_file(&c, g, f, err);
             }
-            if (st == GREBE_OK && s->layout_status == GREBE_OK) {
+            if (st == GREBE_OK && s->layout_status == GREBE_OK &&
+                table->columns_status == GREBE_OK) {
                 st = check_types(&c, g, f, err);
             }
             progress.bytes_done++; /* files; rows are not counted */

@@ -40,7 +40,10 @@ struct grebe_table {
     char *path;
     int32_t compat;
     struct snapshot *snapshot;
-    const struct columns *columns; /* of the snapshot; NULL until table_columns */
+    const struct columns *columns; /* of the snapshot */
+    /* Why there are no columns, in a table opened for inspection: reading is refused with this. */
+    grebe_status columns_status;
+    grebe_error columns_error;
     atomic_flag files_lock;
     struct data_file *files[TABLE_FILES_KEPT]; /* one reference each; NULL: free */
 };
@@ -63,6 +66,11 @@ grebe_status table_open_in(struct io_store *store, const char *path,
 grebe_status table_new(grebe_context *ctx, struct table_store *store, const char *path,
                        int32_t compat, struct snapshot *snapshot, grebe_table **out,
                        grebe_error *err);
+
+/** The same for a look at a version that may not be readable: columns_status says whether it is. */
+grebe_status table_new_for_inspection(grebe_context *ctx, struct table_store *store,
+                                      const char *path, int32_t compat, struct snapshot *snapshot,
+                                      grebe_table **out, grebe_error *err);
 
 /**
  * "5", a tag, a time or NULL (latest) to a version.
@@ -168,7 +176,10 @@ grebe_status plan_row_ids(const grebe_table *t, int64_t begin, int64_t n, struct
 grebe_status row_id_schema(const grebe_allocator *a, bool is_nullable, struct ArrowSchema *out,
                            grebe_error *err);
 
-/** GREBE_ECORRUPT when the layout of the version cannot be read. */
+/** Why the columns of a table opened for inspection are not known; else GREBE_OK. */
+grebe_status table_check_columns(const grebe_table *t, grebe_error *err);
+
+/** GREBE_ECORRUPT when the layout of the version cannot be read; as table_check_columns. */
 grebe_status table_check_layout(const grebe_table *t, grebe_error *err);
 
 #endif

@@ -144,10 +144,11 @@ grebe_status table_resolve_at(struct io_store *store, const char *path, const ch
 
 /* ---- tables ---- */
 
-grebe_status table_new(grebe_context *ctx, struct table_store *store, const char *path,
-                       int32_t compat, struct snapshot *snapshot, grebe_table **out,
-                       grebe_error *err)
+grebe_status table_new_for_inspection(grebe_context *ctx, struct table_store *store,
+                                      const char *path, int32_t compat, struct snapshot *snapshot,
+                                      grebe_table **out, grebe_error *err)
 {
+    static const struct columns none = { .n = 0 };
     grebe_table *t = mem_alloc_zero(ctx->a, sizeof *t);
     *out = NULL;
     if (t == NULL) {
@@ -163,15 +164,40 @@ grebe_status table_new(grebe_context *ctx, struct table_store *store, const char
     t->ctx = ctx;
     t->compat = compat;
     t->store = table_store_keep(store);
-    grebe_status st = snapshot_columns(snapshot, store->store, compat == GREBE_COMPAT_MILVUS,
-                                       &t->columns, err);
-    if (st != GREBE_OK) {
-        grebe_table_close(t);
-        return error_wrap(err, st, "%s", path);
+    t->columns_error = (grebe_error)GREBE_ERROR_INIT;
+    t->columns_status = snapshot_columns(snapshot, store->store, compat == GREBE_COMPAT_MILVUS,
+                                         &t->columns, &t->columns_error);
+    if (t->columns_status != GREBE_OK) {
+        error_wrap(&t->columns_error, t->columns_status, "%s", path);
+        t->columns = &none;
     }
     t->snapshot = snapshot;
     *out = t;
     return GREBE_OK;
+}
+
+grebe_status table_check_columns(const grebe_table *t, grebe_error *err)
+{
+    if (t->columns_status != GREBE_OK && err != NULL) {
+        *err = t->columns_error;
+    }
+    return t->columns_status;
+}
+
+grebe_status table_new(grebe_context *ctx, struct table_store *store, const char *path,
+                       int32_t compat, struct snapshot *snapshot, grebe_table **out,
+                       grebe_error *err)
+{
+    grebe_status st = table_new_for_inspection(ctx, store, path, compat, snapshot, out, err);
+    if (st == GREBE_OK) {
+        st = table_check_columns(*out, err);
+    }
+    if (st != GREBE_OK && *out != NULL) {
+        (*out)->snapshot = NULL; /* stays the caller's */
+        grebe_table_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 grebe_status table_check_layout(const grebe_table *t, grebe_error *err)
@@ -182,26 +208,29 @@ grebe_status table_check_layout(const grebe_table *t, grebe_error *err)
             *err = s->layout_error;
         }
         error_wrap(err, s->layout_status, "%s: version %" PRId64, t->path, s->version);
+        return s->layout_status;
     }
-    return s->layout_status;
+    return table_check_columns(t, err);
 }
 
 static grebe_status open_version(grebe_context *ctx, struct table_store *store, const char *path,
-                                 int32_t compat, int64_t version, grebe_table **out,
-                                 grebe_error *err)
+                                 const grebe_table_open_options *o, int64_t version,
+                                 grebe_table **out, grebe_error *err)
 {
     struct snapshot *snapshot = NULL;
     grebe_status st = snapshot_open(store->store, path, version, &snapshot, err);
     if (st != GREBE_OK) {
         return st;
     }
-    st = table_new(ctx, store, path, compat, snapshot, out, err);
+    st = o->is_for_inspection
+             ? table_new_for_inspection(ctx, store, path, o->compat, snapshot, out, err)
+             : table_new(ctx, store, path, o->compat, snapshot, out, err);
     if (st != GREBE_OK) {
         snapshot_drop(snapshot);
         return st;
     }
     /* The reference finds this out when it scans; a take works there all the same. */
-    if (compat != GREBE_COMPAT_MILVUS) {
+    if (o->compat != GREBE_COMPAT_MILVUS && !o->is_for_inspection) {
         st = table_check_layout(*out, err);
         if (st != GREBE_OK) {
             grebe_table_close(*out);
@@ -227,7 +256,7 @@ static grebe_status open_path(grebe_context *ctx, struct table_store *store, con
     if (st == GREBE_OK && version < 0) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "expected a version >= 0, found %" PRId64, version);
     }
-    return st == GREBE_OK ? open_version(ctx, store, path, o->compat, version, out, err) : st;
+    return st == GREBE_OK ? open_version(ctx, store, path, o, version, out, err) : st;
 }
 
 /* "NAME@AT" where no folder is called so: what stands behind the last '@' of the last part. */
@@ -357,6 +386,11 @@ grebe_status grebe_table_schema(const grebe_table *table, struct ArrowSchema *ou
                                 grebe_error *err)
 {
     GREBE_CHECK_ARG(err, table != NULL && out != NULL);
+    grebe_status st = table_check_columns(table, err);
+    if (st != GREBE_OK) {
+        *out = (struct ArrowSchema){ 0 };
+        return st;
+    }
     return schema_copy(table->ctx->a, &table->columns->schema, out, err);
 }
 

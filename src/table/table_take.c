@@ -363,8 +363,9 @@ grebe_status grebe_table_take(const grebe_table *table, const int64_t *row_ids, 
         out_schema->release = NULL;
     }
     grebe_status st = options_copy(&o, sizeof o, options, err);
-    if (st == GREBE_OK && !table_is_milvus(table)) {
-        st = table_check_layout(table, err);
+    if (st == GREBE_OK) { /* the reference takes from groups of unequal length, too */
+        st = table_is_milvus(table) ? table_check_columns(table, err)
+                                    : table_check_layout(table, err);
     }
     if (st == GREBE_OK && n > (size_t)INT64_MAX / sizeof(int64_t)) {
         st = GREBE_FAIL(err, GREBE_ELIMIT, "%zu row ids", n);

@@ -15,6 +15,9 @@ grebe_status grebe_txn_new(const grebe_table *table, const grebe_txn_options *op
     grebe_txn_options o = GREBE_TXN_OPTIONS_INIT;
     *out = NULL;
     grebe_status st = options_copy(&o, sizeof o, options, err);
+    if (st == GREBE_OK) {
+        st = table_check_columns(table, err);
+    }
     if (st != GREBE_OK) {
         return st;
     }
