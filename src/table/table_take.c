@@ -88,37 +88,70 @@ static int compare_rows(const void *x, const void *y)
                             : (p->place > q->place) - (p->place < q->place);
 }
 
+enum { RADIX_BITS = 11, RADIX_ROWS_MIN = 96 };
+
+/* Stable sort by row, digits of 11 bits from the lowest on; places come in ascending. Gives back
+ * which of the two buffers holds the result. */
+static struct row_place *sort_places(struct row_place *from, struct row_place *to, size_t n,
+                                     int64_t row_max)
+{
+    uint32_t at[1 << RADIX_BITS];
+    if (n < RADIX_ROWS_MIN) {
+        qsort(from, n, sizeof *from, compare_rows);
+        return from;
+    }
+    for (unsigned shift = 0; shift < 63 && row_max >> shift > 0; shift += RADIX_BITS) {
+        memset(at, 0, sizeof at);
+        for (size_t i = 0; i < n; i++) {
+            at[(uint64_t)from[i].row >> shift & ((1u << RADIX_BITS) - 1)]++;
+        }
+        uint32_t sum = 0;
+        for (size_t d = 0; d < (size_t)1 << RADIX_BITS; d++) {
+            uint32_t count = at[d];
+            at[d] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) {
+            to[at[(uint64_t)from[i].row >> shift & ((1u << RADIX_BITS) - 1)]++] = from[i];
+        }
+        struct row_place *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}
+
 /* Sort the rows and remember which place each came from. Duplicates are read once. */
 static grebe_status sort_rows(struct take *k, const int64_t *rows, grebe_error *err)
 {
     const grebe_allocator *a = k->t->ctx->a;
     size_t n = (size_t)k->n;
-    struct row_place *places = mem_alloc(a, n * sizeof *places);
+    struct row_place *places = mem_alloc(a, 2 * n * sizeof *places);
     k->gather = mem_alloc(a, n * sizeof *k->gather);
     if (places == NULL || k->gather == NULL) {
-        mem_free(a, places, n * sizeof *places);
-        return mem_fail(err, n * sizeof *places, "row ids");
+        mem_free(a, places, 2 * n * sizeof *places);
+        return mem_fail(err, 2 * n * sizeof *places, "row ids");
     }
     size_t found = 0;
+    int64_t row_max = 0;
     for (size_t i = 0; i < n; i++) {
         k->gather[i] = -1;
+        row_max = max_i64(row_max, rows[i]);
         if (rows[i] >= 0) {
             places[found++] = (struct row_place){ rows[i], (int64_t)i };
         }
     }
     assert((int64_t)found == k->n_found);
-    if (found > 1) {
-        qsort(places, found, sizeof *places, compare_rows);
-    }
+    const struct row_place *sorted = sort_places(places, places + n, found, row_max);
     int64_t n_distinct = 0;
     for (size_t i = 0; i < found; i++) {
-        if (n_distinct == 0 || k->sorted[n_distinct - 1] != places[i].row) {
-            k->sorted[n_distinct++] = places[i].row;
+        if (n_distinct == 0 || k->sorted[n_distinct - 1] != sorted[i].row) {
+            k->sorted[n_distinct++] = sorted[i].row;
         }
-        k->gather[places[i].place] = n_distinct - 1;
+        k->gather[sorted[i].place] = n_distinct - 1;
     }
     k->n_found = n_distinct;
-    mem_free(a, places, n * sizeof *places);
+    mem_free(a, places, 2 * n * sizeof *places);
     return GREBE_OK;
 }
 
@@ -367,8 +400,8 @@ grebe_status grebe_table_take(const grebe_table *table, const int64_t *row_ids, 
         st = table_is_milvus(table) ? table_check_columns(table, err)
                                     : table_check_layout(table, err);
     }
-    if (st == GREBE_OK && n > (size_t)INT64_MAX / sizeof(int64_t)) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%zu row ids", n);
+    if (st == GREBE_OK && n > UINT32_MAX) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "%zu row ids, at most 4294967295 are taken", n);
     }
     if (st != GREBE_OK) {
         return st;
