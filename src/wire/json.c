@@ -246,7 +246,8 @@ static grebe_status parse_value(struct parser *ps, int depth, struct json_value 
 static grebe_status take_stack(struct parser *ps, size_t begin, bool is_object,
                                struct json_value *out)
 {
-    const struct json_member *from = (const struct json_member *)(void *)(ps->stack.data + begin);
+    const struct json_member *from =
+        ps->stack.data == NULL ? NULL : (const struct json_member *)(void *)(ps->stack.data + begin);
     out->n = (ps->stack.len - begin) / sizeof *from;
     ps->stack.len = begin;
     if (is_object) {
