@@ -127,8 +127,27 @@ grebe_status schema_set_format(const grebe_allocator *a, struct ArrowSchema *sch
     return GREBE_OK;
 }
 
-static grebe_status copy_node(const grebe_allocator *a, const struct ArrowSchema *src, int depth,
-                              struct ArrowSchema *out, grebe_error *err)
+/* The node whose type a field has once dictionaries and runs are values. */
+static const struct ArrowSchema *plain_type(const struct ArrowSchema *field)
+{
+    for (;;) {
+        if (field->dictionary != NULL) {
+            field = field->dictionary;
+        } else if (strcmp(field->format, "+r") == 0 && field->n_children == 2) {
+            field = field->children[1];
+        } else {
+            return field;
+        }
+    }
+}
+
+static const char *plain_format(const char *format)
+{
+    return strcmp(format, "+vl") == 0 ? "+l" : strcmp(format, "+vL") == 0 ? "+L" : format;
+}
+
+static grebe_status copy_node(const grebe_allocator *a, const struct ArrowSchema *src,
+                              bool is_plain, int depth, struct ArrowSchema *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
 
@@ -139,14 +158,16 @@ static grebe_status copy_node(const grebe_allocator *a, const struct ArrowSchema
     if (depth > ARROW_DEPTH_MAX) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "types are nested deeper than %d", ARROW_DEPTH_MAX);
     }
-    GREBE_TRY(schema_new(a, src->format, src->name, false, src->n_children, out, err));
-    out->flags = src->flags;
-    for (int64_t i = 0; i < src->n_children; i++) {
-        GREBE_TRY(copy_node(a, src->children[i], depth + 1, out->children[i], err));
+    const struct ArrowSchema *type = is_plain ? plain_type(src) : src;
+    GREBE_TRY(schema_new(a, is_plain ? plain_format(type->format) : type->format, src->name, false,
+                         type->n_children, out, err));
+    out->flags = (type->flags & ~(int64_t)ARROW_FLAG_NULLABLE) | (src->flags & ARROW_FLAG_NULLABLE);
+    for (int64_t i = 0; i < type->n_children; i++) {
+        GREBE_TRY(copy_node(a, type->children[i], is_plain, depth + 1, out->children[i], err));
     }
-    if (src->dictionary != NULL) {
+    if (type->dictionary != NULL) {
         struct ArrowSchema values;
-        GREBE_TRY(copy_node(a, src->dictionary, depth + 1, &values, err));
+        GREBE_TRY(copy_node(a, type->dictionary, is_plain, depth + 1, &values, err));
         st = schema_set_dictionary(a, out, &values, err);
         if (st != GREBE_OK) {
             schema_release(&values);
@@ -164,7 +185,13 @@ out:
 grebe_status schema_copy(const grebe_allocator *a, const struct ArrowSchema *src,
                          struct ArrowSchema *out, grebe_error *err)
 {
-    return copy_node(a, src, 0, out, err);
+    return copy_node(a, src, false, 0, out, err);
+}
+
+grebe_status schema_copy_plain(const grebe_allocator *a, const struct ArrowSchema *src,
+                               struct ArrowSchema *out, grebe_error *err)
+{
+    return copy_node(a, src, true, 0, out, err);
 }
 
 grebe_status schema_struct(const grebe_allocator *a, const struct ArrowSchema *const *fields,

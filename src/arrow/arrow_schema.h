@@ -135,6 +135,11 @@ grebe_status schema_struct(const grebe_allocator *a, const struct ArrowSchema *c
 grebe_status schema_copy(const grebe_allocator *a, const struct ArrowSchema *src,
                          struct ArrowSchema *out, grebe_error *err);
 
+/** A copy with the types that files give back: values instead of dictionaries and runs, lists
+ *  instead of list views, at every depth. */
+grebe_status schema_copy_plain(const grebe_allocator *a, const struct ArrowSchema *src,
+                               struct ArrowSchema *out, grebe_error *err);
+
 /** Fields of a struct schema in the order of columns[0..n); metadata of the struct is kept. */
 grebe_status schema_project(const grebe_allocator *a, const struct ArrowSchema *src,
                             const int *columns, size_t n, struct ArrowSchema *out,

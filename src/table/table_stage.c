@@ -293,7 +293,8 @@ static grebe_status build_staged(const struct stage_run *run, struct staged **ou
         grebe_status st = c->name == NULL || c->stored == NULL ? mem_fail(err, 1, "a name")
                                                                : GREBE_OK;
         if (st == GREBE_OK) {
-            st = schema_copy(x->ctx->a, s->schema.children[i], &c->field, err);
+            /* Dictionaries and list views are one writer's way to hold values: no file keeps them. */
+            st = schema_copy_plain(x->ctx->a, s->schema.children[i], &c->field, err);
         }
         made->n_columns++; /* counted at once, so that a failure releases what is there */
         if (st != GREBE_OK) {
