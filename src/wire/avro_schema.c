@@ -115,6 +115,9 @@ static grebe_status define_name(struct parser *p, const struct json_value *v, co
     if (type->name == NULL) {
         return mem_fail(err, name->n, "a name");
     }
+    if (p->names.n >= AVRO_FIELDS_MAX) { /* they are searched one by one */
+        return GREBE_FAIL(err, GREBE_ELIMIT, "schema: more than %d named types", AVRO_FIELDS_MAX);
+    }
     if (p->names.n == p->names.capacity) {
         size_t capacity = p->names.capacity == 0 ? 16 : p->names.capacity * 2;
         struct avro_type **grown = arena_array(p->arena, capacity, sizeof *grown);
