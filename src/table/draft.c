@@ -267,6 +267,10 @@ static grebe_status apply_lists(const struct grebe_txn *x, struct draft *d, greb
     for (size_t i = 0; i < x->drops.n; i++) {
         GREBE_TRY(apply_drop(d, ((const char *const *)x->drops.items)[i], err));
     }
+    if (d->m.groups.n == 0 && d->n_rows > 0) {
+        d->is_emptied = true;
+        d->n_rows = 0;
+    }
     for (size_t i = 0; i < x->renames.n; i++) {
         GREBE_TRY(apply_rename(d, (const struct rename_op *)x->renames.items + i, err));
     }

@@ -294,34 +294,46 @@ static bool put_pair(struct arena *arena, struct avro_pair *pair, const char *ke
     return pair->value.data != NULL;
 }
 
-grebe_status rowids_metadata(struct arena *arena, const struct snapshot *base, int64_t n_rows,
-                             struct avro_list *out, grebe_error *err)
+/* The base's runs with n_new more rows behind them: "id:n,id:n,…". */
+static grebe_status print_runs(struct buf *dst, const struct snapshot *base, int64_t n_new,
+                               bool is_emptied, grebe_error *err)
 {
-    assert(n_rows >= base->n_rows);
+    grebe_status st = GREBE_OK;
+    struct row_run all = { 0, 0, base->n_rows };
+    const struct row_run *runs = base->runs != NULL ? base->runs : &all;
+    size_t n_runs = is_emptied ? 0 : base->runs != NULL ? base->n_runs : base->n_rows > 0;
+    for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+        int64_t n = runs[i].n;
+        if (i + 1 == n_runs && runs[i].id_begin + n == base->next_row_id) { /* goes on */
+            n += n_new;
+            n_new = 0;
+        }
+        st = buf_printf(dst, err, "%s%" PRId64 ":%" PRId64, i == 0 ? "" : ",", runs[i].id_begin, n);
+    }
+    if (n_new > 0 && st == GREBE_OK) {
+        st = buf_printf(dst, err, "%s%" PRId64 ":%" PRId64, n_runs == 0 ? "" : ",",
+                        base->next_row_id, n_new);
+    }
+    return st;
+}
+
+grebe_status rowids_metadata(struct arena *arena, const struct snapshot *base, int64_t n_rows,
+                             bool is_emptied, struct avro_list *out, grebe_error *err)
+{
+    assert(is_emptied || n_rows >= base->n_rows);
     grebe_status st = GREBE_OK;
     struct buf runs = BUF_INIT(arena->a);
     char number[24];
     struct avro_pair *pairs = arena_array(arena, 3, sizeof *pairs);
     bool is_ok = pairs != NULL;
     size_t n = 0;
-    int64_t next = base->next_row_id + (n_rows - base->n_rows);
-    snprintf(number, sizeof number, "%" PRId64, next);
+    int64_t n_new = is_emptied ? n_rows : n_rows - base->n_rows;
+    snprintf(number, sizeof number, "%" PRId64, base->next_row_id + n_new);
     is_ok = is_ok && put_pair(arena, &pairs[n++], "next", number);
     snprintf(number, sizeof number, "%" PRId64, n_rows);
     is_ok = is_ok && put_pair(arena, &pairs[n++], "rows", number);
-    for (size_t i = 0; i < base->n_runs && st == GREBE_OK; i++) {
-        int64_t length = base->runs[i].n;
-        bool is_last = i + 1 == base->n_runs;
-        bool joins = is_last && base->runs[i].id_begin + length == base->next_row_id;
-        length += joins ? n_rows - base->n_rows : 0;
-        st = buf_printf(&runs, err, "%s%" PRId64 ":%" PRId64, i == 0 ? "" : ",",
-                        base->runs[i].id_begin, length);
-        if (st == GREBE_OK && is_last && !joins && n_rows > base->n_rows) {
-            st = buf_printf(&runs, err, ",%" PRId64 ":%" PRId64, base->next_row_id,
-                            n_rows - base->n_rows);
-        }
-    }
-    if (st == GREBE_OK && base->runs != NULL) {
+    if (base->runs != NULL || is_emptied) {
+        st = print_runs(&runs, base, n_new, is_emptied, err);
         const char *text = buf_text(&runs);
         is_ok = is_ok && text != NULL && put_pair(arena, &pairs[n++], "runs", text);
     }
@@ -400,6 +412,37 @@ out:
     return st;
 }
 
+/* Key of the cache: the store too, for two of them may have the same path. *path_at: where the
+ * path of the manifest begins in it. */
+static grebe_status cache_key(struct io_store *store, const char *base, int64_t version,
+                              struct buf *key, size_t *path_at, grebe_error *err)
+{
+    const void *ops = store->ops;
+    grebe_status st = buf_put_text(key, "mf:", err);
+    if (st == GREBE_OK) {
+        st = buf_put(key, &ops, sizeof ops, err);
+    }
+    *path_at = key->len;
+    if (st == GREBE_OK) {
+        st = version_path(key, base, version, err);
+    }
+    return st == GREBE_OK && buf_text(key) == NULL ? mem_fail(err, key->len, "a path") : st;
+}
+
+void snapshot_remember(struct io_store *store, struct snapshot *s)
+{
+    struct buf key = BUF_INIT(store->ctx->a);
+    size_t path_at = 0;
+    struct io_info info;
+    if (cache_key(store, s->base, s->version, &key, &path_at, NULL) == GREBE_OK &&
+        io_stat(store, (const char *)key.data + path_at, &info, NULL) == GREBE_OK &&
+        info.id.size_bytes == s->manifest.size_bytes) {
+        s->id = info.id;
+        cache_put(store->ctx->metadata, key.data, key.len, &s->cached);
+    }
+    buf_release(&key);
+}
+
 grebe_status snapshot_open(struct io_store *store, const char *base, int64_t version,
                            struct snapshot **out, grebe_error *err)
 {
@@ -413,15 +456,8 @@ grebe_status snapshot_open(struct io_store *store, const char *base, int64_t ver
         manifest_init(&empty, ctx->a);
         return snapshot_new(ctx, base, 0, &empty, out, err);
     }
-    /* The store is part of the key: two stores may have the same path. */
-    GREBE_TRY(buf_put_text(&key, "mf:", err));
-    const void *ops = store->ops;
-    GREBE_TRY(buf_put(&key, &ops, sizeof ops, err));
-    size_t path_at = key.len;
-    GREBE_TRY(version_path(&key, base, version, err));
-    if (buf_text(&key) == NULL) {
-        GREBE_TRY(mem_fail(err, key.len, "a path"));
-    }
+    size_t path_at = 0;
+    GREBE_TRY(cache_key(store, base, version, &key, &path_at, err));
     const char *path = (const char *)key.data + path_at;
     st = io_stat(store, path, &info, err);
     if (st == GREBE_ENOTFOUND) {

@@ -103,9 +103,16 @@ int64_t snapshot_row_lower_bound(const struct snapshot *s, int64_t id);
  *  empty. 0 <= row < total. */
 size_t snapshot_file_of(const struct snapshot_group *g, int64_t row);
 
-/** Write the body entry `grebe.rowids` for n_rows rows into a list of pairs in the arena. */
+/**
+ * The body entry `grebe.rowids` for n_rows rows, as a list of pairs in the arena.
+ *
+ * @param is_emptied None of the base's rows is left: all n_rows are new.
+ */
 grebe_status rowids_metadata(struct arena *arena, const struct snapshot *base, int64_t n_rows,
-                             struct avro_list *out, grebe_error *err);
+                             bool is_emptied, struct avro_list *out, grebe_error *err);
+
+/** Put a snapshot whose manifest was just published into the cache. May do nothing. */
+void snapshot_remember(struct io_store *store, struct snapshot *s);
 
 /* ---- columns: table_columns.c ---- */
 

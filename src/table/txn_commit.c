@@ -231,6 +231,7 @@ grebe_status grebe_txn_commit(grebe_txn *x, int64_t *version, grebe_table **out,
     grebe_status st = commit_loop(x, &t, err);
     x->state = TXN_DONE;
     if (st == GREBE_OK) {
+        snapshot_remember(x->base->store->store, t.result->snapshot);
         if (version != NULL) {
             *version = t.target;
         }

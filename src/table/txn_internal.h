@@ -27,6 +27,7 @@ struct draft {
     struct draft_column *columns; /* owned with their fields, shape [n_columns] */
     size_t n_columns, columns_capacity;
     int64_t n_rows;
+    bool is_emptied; /* every column was dropped: rows that come now are new ones */
 };
 
 void draft_release(struct draft *d);

@@ -81,6 +81,32 @@ static grebe_status check_rows(const struct snapshot *from, const struct snapsho
                       from->n_rows, to->n_rows);
 }
 
+static bool in_groups(const struct manifest *m, const char *stored)
+{
+    for (size_t g = 0; g < m->groups.n; g++) {
+        const struct manifest_group *group = manifest_group_at(m, g);
+        for (size_t c = 0; c < group->columns.n; c++) {
+            if (strcmp(manifest_column_at(group, c), stored) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static grebe_status check_indexed(const struct grebe_txn *x, const struct snapshot *from,
+                                  const struct snapshot *to, grebe_error *err)
+{
+    for (size_t i = 0; i < x->indexes.n; i++) {
+        const char *column =
+            ((const struct manifest_index *)x->indexes.items + i)->column_name.data;
+        if (in_groups(&from->manifest, column) && !in_groups(&to->manifest, column)) {
+            return GREBE_FAIL(err, GREBE_ECONFLICT, "column \"%.64s\" was dropped meanwhile", column);
+        }
+    }
+    return GREBE_OK;
+}
+
 grebe_status rebase_check(const struct grebe_txn *x, struct snapshot *from, struct snapshot *to,
                           grebe_error *err)
 {
@@ -102,6 +128,7 @@ grebe_status rebase_check(const struct grebe_txn *x, struct snapshot *from, stru
     }
     if (x->indexes.n > 0) {
         GREBE_TRY(check_rows(from, to, "an index was", err));
+        GREBE_TRY(check_indexed(x, from, to, err));
     }
     for (size_t i = 0; i < x->stats.n; i++) {
         const struct manifest_stat *stat = (const struct manifest_stat *)x->stats.items + i;

@@ -416,6 +416,17 @@ static void test_commit__rebase__what_does_not_commute_conflicts(void **state)
     grebe_table *t4 = commit(x);
     assert_fails(grebe_txn_commit(y, NULL, NULL, &err), GREBE_ECONFLICT, "statistics");
     grebe_txn_free(y);
+    /* an index against the drop of its column */
+    x = begin(t4);
+    y = begin(t4);
+    grebe_index index = { .column_name = "name", .index_type = "inverted", .path = "t/_index/i" };
+    assert_ok(grebe_txn_add_index(x, &index, &err));
+    assert_ok(grebe_txn_drop_column(y, "name", &err));
+    grebe_table_close(commit(y));
+    assert_fails(grebe_txn_commit(x, NULL, NULL, &err), GREBE_ECONFLICT, "dropped meanwhile");
+    grebe_txn_free(x);
+    grebe_table_close(t4);
+    t4 = reopen(f, -1);
     /* rename against drop */
     x = begin(t4);
     y = begin(t4);
@@ -686,6 +697,45 @@ static void test_rename_column__files_stay_and_the_old_name_is_free(void **state
     assert_ok(grebe_txn_append(x, &rows, NULL, &err));
     grebe_table *t4 = commit(x);
     assert_ids(t4, 9);
+    assert_sound(t4);
+    grebe_table_close(t);
+    grebe_table_close(t2);
+    grebe_table_close(t3);
+    grebe_table_close(t4);
+}
+
+static void test_drop_column__all_of_them__rows_that_follow_are_new(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *t = create(f, 6);
+    grebe_table *t3 = NULL;
+    struct ArrowArray got;
+    static const char *const names[] = { "id", "name", "v" };
+    static const int64_t gone[] = { 5 };
+    static const int64_t there[] = { 9, 6 };
+    grebe_txn *x = begin(t);
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(grebe_txn_drop_column(x, names[i], &err));
+    }
+    grebe_table *t2 = commit(x);
+    assert_int_equal(grebe_table_num_rows(t2), 0);
+    assert_int_equal(grebe_table_next_row_id(t2), 6);
+    assert_ok(append_to(t2, 0, 4, 0, &t3, &err));
+    assert_ids(t3, 4);
+    assert_int_equal(grebe_table_next_row_id(t3), 10);
+    assert_fails(grebe_table_take(t3, gone, 1, NULL, &got, NULL, &err), GREBE_ENOTFOUND, "deleted");
+    assert_ok(grebe_table_take(t3, there, 2, NULL, &got, NULL, &err));
+    assert_int_equal(((const int64_t *)got.children[0]->buffers[1])[got.children[0]->offset], 3);
+    array_release(&got);
+    x = begin(t3); /* and all at once */
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(grebe_txn_drop_column(x, names[i], &err));
+    }
+    add_column(x, "id", 7);
+    grebe_table *t4 = commit(x);
+    assert_ids(t4, 7);
+    assert_int_equal(grebe_table_next_row_id(t4), 17);
     assert_sound(t4);
     grebe_table_close(t);
     grebe_table_close(t2);
@@ -968,6 +1018,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_add_columns__rows_must_match, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__emptied_group_and_indexes_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rename_column__files_stay_and_the_old_name_is_free, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_drop_column__all_of_them__rows_that_follow_are_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append_files__layout__checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append__indexes__dropped_unless_added_with_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes__identity__by_id_or_by_column_and_type, set_up, tear_down),
