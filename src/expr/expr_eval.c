@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "expr/expr_eval.h"
+
+#include <assert.h>
+
+#include "base/checked.h"
+
+static size_t width_of(enum domain d)
+{
+    switch (d) {
+    case D_BOOL: return 1;
+    case D_DECIMAL: return sizeof(struct decimal256);
+    case D_BYTES: return sizeof(struct arrow_bytes);
+    default: return 8;
+    }
+}
+
+void vec_scalar(const struct eval *ev, const struct expr_node *node, int64_t i,
+                struct scalar *out)
+{
+    const struct vec *v = vec_of(ev, node);
+    memset(out, 0, sizeof *out);
+    out->domain = node->domain;
+    out->time = node->time;
+    out->scale = node->scale;
+    out->is_null = node->domain == D_NULL || (v->valid != NULL && !v->valid[i]);
+    if (out->is_null) {
+        return;
+    }
+    switch (node->domain) {
+    case D_BOOL:
+        out->is_null = ((const uint8_t *)v->data)[i] == TRI_NULL;
+        out->boolean = ((const uint8_t *)v->data)[i] == TRI_TRUE;
+        break;
+    case D_UINT: out->u = ((const uint64_t *)v->data)[i]; break;
+    case D_DOUBLE: out->d = ((const double *)v->data)[i]; break;
+    case D_DECIMAL: out->decimal = ((const struct decimal256 *)v->data)[i]; break;
+    case D_BYTES: out->bytes = ((const struct arrow_bytes *)v->data)[i]; break;
+    default: out->i = ((const int64_t *)v->data)[i]; break;
+    }
+}
+
+/* ---- literals ---- */
+
+static void fill_literal(const struct eval *ev, const struct expr_node *node)
+{
+    struct vec *v = vec_of(ev, node);
+    const struct scalar *s = &node->value;
+    if (v->is_filled) {
+        return;
+    }
+    v->is_filled = true;
+    for (size_t i = 0; i < EVAL_CHUNK; i++) {
+        switch (node->domain) {
+        case D_BOOL: ((uint8_t *)v->data)[i] = s->boolean ? TRI_TRUE : TRI_FALSE; break;
+        case D_UINT: ((uint64_t *)v->data)[i] = s->u; break;
+        case D_DOUBLE: ((double *)v->data)[i] = s->d; break;
+        case D_DECIMAL: ((struct decimal256 *)v->data)[i] = s->decimal; break;
+        case D_BYTES: ((struct arrow_bytes *)v->data)[i] = s->bytes; break;
+        default: ((int64_t *)v->data)[i] = s->i; break;
+        }
+    }
+    if (node->domain == D_NULL) {
+        memset(v->valid_bytes, 0, EVAL_CHUNK);
+        v->valid = v->valid_bytes;
+    }
+}
+
+/* ---- logic: false 0, null 1, true 2 ---- */
+
+/* Tri-states of a kid: a literal null has none of its own. */
+static const uint8_t *tri_of(const struct eval *ev, const struct expr_node *kid, uint8_t *nulls)
+{
+    if (kid->domain != D_NULL) {
+        return vec_of(ev, kid)->data;
+    }
+    memset(nulls, TRI_NULL, (size_t)ev->n);
+    return nulls;
+}
+
+static void eval_logic(const struct eval *ev, const struct expr_node *node)
+{
+    uint8_t nulls[EVAL_CHUNK];
+    uint8_t *dst = vec_of(ev, node)->data;
+    size_t n = (size_t)ev->n;
+    for (size_t k = 0; k < node->n_kids; k++) {
+        const uint8_t *x = tri_of(ev, node->kids[k], nulls);
+        switch (node->op) {
+        case OP_NOT:
+            for (size_t i = 0; i < n; i++) {
+                dst[i] = (uint8_t)(TRI_TRUE - x[i]);
+            }
+            break;
+        case OP_IS_TRUE:
+        case OP_IS_FALSE:
+            for (size_t i = 0; i < n; i++) {
+                dst[i] = x[i] == (node->op == OP_IS_TRUE ? TRI_TRUE : TRI_FALSE) ? TRI_TRUE
+                                                                                : TRI_FALSE;
+            }
+            break;
+        case OP_AND:
+            for (size_t i = 0; i < n; i++) {
+                dst[i] = k > 0 && dst[i] < x[i] ? dst[i] : x[i];
+            }
+            break;
+        default:
+            for (size_t i = 0; i < n; i++) {
+                dst[i] = k > 0 && dst[i] > x[i] ? dst[i] : x[i];
+            }
+        }
+    }
+}
+
+static void eval_is_null(const struct eval *ev, const struct expr_node *node)
+{
+    const struct expr_node *kid = node->kids[0];
+    const struct vec *x = vec_of(ev, kid);
+    uint8_t *dst = vec_of(ev, node)->data;
+    for (int64_t i = 0; i < ev->n; i++) {
+        bool is_null = kid->domain == D_NULL ||
+                       (kid->domain == D_BOOL ? ((const uint8_t *)x->data)[i] == TRI_NULL
+                                              : x->valid != NULL && !x->valid[i]);
+        dst[i] = is_null ? TRI_TRUE : TRI_FALSE;
+    }
+}
+
+/* ---- comparisons ---- */
+
+#define COMPARE_LOOP(type, op)                                     \
+    do {                                                           \
+        const type *a = x->data;                                   \
+        const type *b = y->data;                                   \
+        for (size_t i = 0; i < n; i++) {                           \
+            dst[i] = (uint8_t)((a[i] op b[i]) ? TRI_TRUE : TRI_FALSE); \
+        }                                                          \
+    } while (0)
+
+#define COMPARE_ALL(type)                               \
+    do {                                                \
+        switch (op) {                                   \
+        case CMP_EQ: COMPARE_LOOP(type, ==); break;     \
+        case CMP_NE: COMPARE_LOOP(type, !=); break;     \
+        case CMP_LT: COMPARE_LOOP(type, <); break;      \
+        case CMP_LE: COMPARE_LOOP(type, <=); break;     \
+        case CMP_GT: COMPARE_LOOP(type, >); break;      \
+        case CMP_GE: COMPARE_LOOP(type, >=); break;     \
+        }                                               \
+    } while (0)
+
+static void nulls_over(const struct vec *v, size_t n, uint8_t *dst)
+{
+    if (v->valid != NULL) {
+        for (size_t i = 0; i < n; i++) {
+            dst[i] = v->valid[i] ? dst[i] : TRI_NULL;
+        }
+    }
+}
+
+static void compare_generic(const struct eval *ev, const struct expr_node *x,
+                            const struct expr_node *y, enum compare_op op, uint8_t *dst)
+{
+    for (int64_t i = 0; i < ev->n; i++) {
+        struct scalar a;
+        struct scalar b;
+        vec_scalar(ev, x, i, &a);
+        vec_scalar(ev, y, i, &b);
+        dst[i] = a.is_null || b.is_null ? TRI_NULL : compare_outcome(op, scalar_compare(&a, &b));
+    }
+}
+
+static void compare_bytes(const struct eval *ev, const struct vec *x, const struct vec *y,
+                          enum compare_op op, uint8_t *dst)
+{
+    const struct arrow_bytes *a = x->data;
+    const struct arrow_bytes *b = y->data;
+    for (int64_t i = 0; i < ev->n; i++) {
+        if ((x->valid != NULL && !x->valid[i]) || (y->valid != NULL && !y->valid[i])) {
+            dst[i] = TRI_NULL;
+        } else if ((op == CMP_EQ || op == CMP_NE) && a[i].len != b[i].len) {
+            dst[i] = op == CMP_NE ? TRI_TRUE : TRI_FALSE;
+        } else {
+            dst[i] = compare_outcome(op, bytes_compare(a[i], b[i]));
+        }
+    }
+}
+
+static void compare_nodes(const struct eval *ev, const struct expr_node *xn,
+                          const struct expr_node *yn, enum compare_op op, uint8_t *dst)
+{
+    const struct vec *x = vec_of(ev, xn);
+    const struct vec *y = vec_of(ev, yn);
+    size_t n = (size_t)ev->n;
+    bool is_same_unit = xn->domain != D_TIME || xn->time.ns_per_unit == yn->time.ns_per_unit;
+    if (xn->domain != yn->domain || !is_same_unit) {
+        compare_generic(ev, xn, yn, op, dst);
+        return;
+    }
+    switch (xn->domain) {
+    case D_INT:
+    case D_TIME: COMPARE_ALL(int64_t); break;
+    case D_UINT: COMPARE_ALL(uint64_t); break;
+    case D_DOUBLE: COMPARE_ALL(double); break;
+    case D_BYTES: compare_bytes(ev, x, y, op, dst); return;
+    default: compare_generic(ev, xn, yn, op, dst); return;
+    }
+    nulls_over(x, n, dst);
+    nulls_over(y, n, dst);
+}
+
+static bool in_ints(const struct value_set *set, int64_t v)
+{
+    size_t low = 0;
+    size_t high = set->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (set->ints[middle] < v) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < set->n && set->ints[low] == v;
+}
+
+static bool in_bytes(const struct value_set *set, struct arrow_bytes v)
+{
+    size_t low = 0;
+    size_t high = set->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int c = bytes_compare(set->bytes[middle], v);
+        if (c == 0) {
+            return true;
+        }
+        if (c < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+static void eval_in_set(const struct eval *ev, const struct expr_node *node)
+{
+    const struct value_set *set = node->set;
+    const struct vec *x = vec_of(ev, node->kids[0]);
+    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t other = set->has_null ? TRI_NULL : TRI_FALSE;
+    for (int64_t i = 0; i < ev->n; i++) {
+        if (x->valid != NULL && !x->valid[i]) {
+            dst[i] = TRI_NULL;
+            continue;
+        }
+        bool is_in = set->ints != NULL ? in_ints(set, ((const int64_t *)x->data)[i])
+                                       : in_bytes(set, ((const struct arrow_bytes *)x->data)[i]);
+        dst[i] = is_in ? TRI_TRUE : other;
+    }
+}
+
+/* between: and of two; in: or of equalities */
+static void eval_list(const struct eval *ev, const struct expr_node *node)
+{
+    uint8_t one[EVAL_CHUNK];
+    uint8_t *dst = vec_of(ev, node)->data;
+    size_t n = (size_t)ev->n;
+    memset(dst, node->op == OP_BETWEEN ? TRI_TRUE : TRI_FALSE, n);
+    for (size_t k = 1; k < node->n_kids; k++) {
+        enum compare_op op = node->op == OP_IN ? CMP_EQ : k == 1 ? CMP_GE : CMP_LE;
+        compare_nodes(ev, node->kids[0], node->kids[k], op, one);
+        for (size_t i = 0; i < n; i++) {
+            bool is_less = one[i] < dst[i];
+            dst[i] = is_less == (node->op == OP_BETWEEN) ? one[i] : dst[i];
+        }
+    }
+}
+
+static void eval_like(const struct eval *ev, const struct expr_node *node)
+{
+    const struct vec *x = vec_of(ev, node->kids[0]);
+    const struct vec *y = vec_of(ev, node->kids[1]);
+    uint8_t *dst = vec_of(ev, node)->data;
+    int escape = node->len == 1 ? (unsigned char)node->text[0] : -1;
+    bool is_null = node->kids[0]->domain == D_NULL || node->kids[1]->domain == D_NULL;
+    for (int64_t i = 0; i < ev->n; i++) {
+        if (is_null || (x->valid != NULL && !x->valid[i]) || (y->valid != NULL && !y->valid[i])) {
+            dst[i] = TRI_NULL;
+        } else {
+            dst[i] = expr_like(((const struct arrow_bytes *)x->data)[i],
+                               ((const struct arrow_bytes *)y->data)[i], escape)
+                         ? TRI_TRUE
+                         : TRI_FALSE;
+        }
+    }
+}
+
+grebe_status eval_node(struct eval *ev, const struct expr_node *node)
+{
+    bool by_set = node->op == OP_IN && node->set != NULL;
+    for (size_t i = 0; i < node->n_kids && (i == 0 || !by_set); i++) {
+        grebe_status st = eval_node(ev, node->kids[i]);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    switch (node->op) {
+    case OP_LITERAL: fill_literal(ev, node); break;
+    case OP_COLUMN: return eval_column(ev, node);
+    case OP_AND:
+    case OP_OR:
+    case OP_NOT:
+    case OP_IS_TRUE:
+    case OP_IS_FALSE: eval_logic(ev, node); break;
+    case OP_IS_NULL: eval_is_null(ev, node); break;
+    case OP_COMPARE:
+        compare_nodes(ev, node->kids[0], node->kids[1], (enum compare_op)node->sub,
+                      vec_of(ev, node)->data);
+        break;
+    case OP_BETWEEN:
+    case OP_IN:
+        if (by_set) {
+            eval_in_set(ev, node);
+        } else {
+            eval_list(ev, node);
+        }
+        break;
+    case OP_LIKE: eval_like(ev, node); break;
+    case OP_ARITH:
+    case OP_NEGATE: return eval_arith(ev, node);
+    case OP_CALL: return eval_call(ev, node);
+    }
+    return GREBE_OK;
+}
+
+/* ---- the whole ---- */
+
+static size_t block_size(const struct expr_node *node)
+{
+    size_t size = EVAL_CHUNK * (width_of(node->domain) + 1);
+    bool by_set = node->op == OP_IN && node->set != NULL;
+    for (size_t i = 0; i < node->n_kids && (i == 0 || !by_set); i++) {
+        size += block_size(node->kids[i]);
+    }
+    return size;
+}
+
+static char *place_vectors(struct eval *ev, const struct expr_node *node, char *p)
+{
+    struct vec *v = vec_of(ev, node);
+    bool by_set = node->op == OP_IN && node->set != NULL;
+    v->data = p;
+    p += EVAL_CHUNK * width_of(node->domain);
+    v->valid_bytes = (uint8_t *)p;
+    p += EVAL_CHUNK;
+    for (size_t i = 0; i < node->n_kids && (i == 0 || !by_set); i++) {
+        p = place_vectors(ev, node->kids[i], p);
+    }
+    return p;
+}
+
+static grebe_status eval_begin(struct eval *ev)
+{
+    const struct expr *e = ev->e;
+    size_t rows_len = EVAL_CHUNK * sizeof(int64_t);
+    ev->block_len = rows_len + block_size(e->root);
+    ev->block = mem_alloc(e->a, ev->block_len);
+    ev->vecs = mem_alloc_zero(e->a, e->n_slots * sizeof *ev->vecs);
+    if (ev->block == NULL || ev->vecs == NULL) {
+        return mem_fail(ev->err, ev->block_len, "the evaluation of a condition");
+    }
+    ev->rows = ev->block;
+    place_vectors(ev, e->root, (char *)ev->block + rows_len);
+    return GREBE_OK;
+}
+
+static void eval_end(struct eval *ev)
+{
+    const struct expr *e = ev->e;
+    for (size_t i = 0; ev->vecs != NULL && i < e->n_slots; i++) {
+        mem_free(e->a, ev->vecs[i].text, ev->vecs[i].text_capacity);
+    }
+    mem_free(e->a, ev->vecs, e->n_slots * sizeof *ev->vecs);
+    mem_free(e->a, ev->block, ev->block_len);
+}
+
+/* The chunk's tri-states into keep; chunks begin at a multiple of 8. */
+static void put_bits(const uint8_t *tri, int64_t n, uint8_t *keep)
+{
+    for (int64_t i = 0; i < n; i += 8) {
+        unsigned byte = 0;
+        int64_t m = min_i64(8, n - i);
+        for (int64_t k = 0; k < m; k++) {
+            byte |= (unsigned)(tri[i + k] == TRI_TRUE) << k;
+        }
+        keep[i >> 3] = (uint8_t)byte;
+    }
+}
+
+grebe_status expr_eval(const struct expr *e, const struct ArrowArray *const *columns,
+                       int64_t length, uint8_t *keep, int64_t *n_true, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct eval ev = { .e = e, .columns = columns, .err = err };
+    uint8_t nulls[EVAL_CHUNK];
+
+    assert(e->is_bound);
+    memset(keep, 0, bitmap_bytes(length));
+    GREBE_TRY(eval_begin(&ev));
+    for (ev.begin = 0; ev.begin < length; ev.begin += EVAL_CHUNK) {
+        ev.n = min_i64(EVAL_CHUNK, length - ev.begin);
+        GREBE_TRY(eval_node(&ev, e->root));
+        put_bits(tri_of(&ev, e->root, nulls), ev.n, keep + (ev.begin >> 3));
+    }
+    if (n_true != NULL) {
+        *n_true = bitmap_count(keep, 0, length);
+    }
+out:
+    eval_end(&ev);
+    return st;
+}
+
+grebe_status expr_eval_rows(const struct expr *e, const struct ArrowArray *rows, uint8_t *keep,
+                            int64_t *n_true, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    size_t len = e->n_columns * sizeof(struct ArrowArray *) + 1;
+    const struct ArrowArray **columns = mem_alloc(e->a, len);
+    if (columns == NULL) {
+        return mem_fail(err, len, "columns");
+    }
+    assert(rows->offset == 0 && rows->n_children == e->schema.n_children);
+    for (size_t i = 0; i < e->n_columns; i++) {
+        columns[i] = rows->children[e->columns[i]];
+    }
+    st = expr_eval(e, columns, rows->length, keep, n_true, err);
+    mem_free(e->a, columns, len);
+    return st;
+}
