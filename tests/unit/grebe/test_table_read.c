@@ -222,6 +222,143 @@ static void test_count__without_predicate__opens_no_file(void **state)
     grebe_table_close(t);
 }
 
+/* ---- predicates ---- */
+
+/* Ids of the rows that a predicate keeps. */
+static size_t where_ids(const struct fixture *f, const char *where, int64_t limit, uint32_t threads,
+                        int64_t ids[N])
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    struct ArrowArrayStream s;
+    static const char *const columns[] = { "v", "id" };
+    size_t n = 0;
+    call.threads = threads;
+    o.call = &call;
+    o.columns = columns;
+    o.n_columns = 2;
+    o.with_row_id = true;
+    o.where = where;
+    o.limit = limit;
+    assert_ok(grebe_table_scan(f->t, &o, &s, &err));
+    for (;;) {
+        struct ArrowArray b;
+        grebe_status st = stream_next(&s, &b, &err);
+        if (st == GREBE_END) {
+            break;
+        }
+        assert_ok(st);
+        assert_true(b.length > 0);
+        for (int64_t i = 0; i < b.length; i++) {
+            const struct ArrowArray *id = b.children[2];
+            const struct ArrowArray *row = b.children[0];
+            const struct ArrowArray *items = b.children[1]->children[0];
+            const float *v = (const float *)items->buffers[1] + items->offset;
+            ids[n] = ((const int64_t *)id->buffers[1])[id->offset + i];
+            assert_int_equal(((const int64_t *)row->buffers[1])[row->offset + i], ids[n]);
+            assert_true(v[(b.children[1]->offset + i) * 4] == (float)(ids[n] * 4));
+            n++;
+        }
+        array_release(&b);
+    }
+    stream_release(&s);
+    return n;
+}
+
+static bool keeps_range(int64_t i) { return i >= 60 && i < 75; }
+static bool keeps_name(int64_t i) { return i % 7 != 6 && i == 121; }
+static bool keeps_nulls(int64_t i) { return i % 7 == 6; }
+static bool keeps_both(int64_t i) { return i % 7 != 6 && i > 200; }
+static bool keeps_none(int64_t i) { return i < 0; }
+static bool keeps_all(int64_t i) { return i >= 0; }
+
+static void test_where__rows_that_match_and_no_others(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *where;
+        bool (*keeps)(int64_t);
+    } cases[] = {
+        { "id between 60 and 74", keeps_range },
+        { "name = 'name_121'", keeps_name },
+        { "name is null", keeps_nulls },
+        { "name is not null and id > 200", keeps_both },
+        { "id < 0", keeps_none },
+        { "id >= 0", keeps_all },
+        { "id > 1000 or name = 'x'", keeps_none },
+        { "not (id < 60 or id >= 75)", keeps_range },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (uint32_t threads = 1; threads <= 4; threads += 3) {
+            grebe_error err = GREBE_ERROR_INIT;
+            int64_t ids[N];
+            int64_t count = 0;
+            size_t expected = 0;
+            size_t n = where_ids(f, cases[c].where, -1, threads, ids);
+            for (int64_t i = 0; i < N; i++) {
+                if (cases[c].keeps(i)) {
+                    assert_true(expected < n);
+                    assert_int_equal(ids[expected++], i);
+                }
+            }
+            assert_int_equal(n, expected);
+            grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+            o.where = cases[c].where;
+            assert_ok(grebe_table_count(f->t, &o, &count, &err));
+            assert_int_equal(count, expected);
+            if (n > 3) {
+                assert_int_equal(where_ids(f, cases[c].where, 3, threads, ids), 3);
+            }
+            assert_int_equal(where_ids(f, cases[c].where, 0, threads, ids), 0);
+        }
+    }
+}
+
+static void test_where__mistakes__refused(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+    struct ArrowArrayStream s;
+    o.where = "nmae = 'x'";
+    assert_fails(grebe_table_scan(f->t, &o, &s, &err), GREBE_ENOTFOUND, "name");
+    o.where = "id >";
+    assert_int_equal(grebe_table_scan(f->t, &o, &s, &err), GREBE_EINVAL);
+    o.where = "v > 1";
+    assert_int_equal(grebe_table_scan(f->t, &o, &s, &err), GREBE_ESCHEMA);
+    /* the reference checks a predicate on Parquet and does not apply it */
+    grebe_table_open_options to = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_table *t = NULL;
+    int64_t count = 0;
+    to.compat = GREBE_COMPAT_MILVUS;
+    assert_ok(table_open_in(f->store, "t", &to, &t, &err));
+    assert_int_equal(grebe_table_count(t, &o, &count, &err), GREBE_ESCHEMA);
+    o.where = "id < 3";
+    assert_ok(grebe_table_count(t, &o, &count, &err));
+    assert_int_equal(count, N);
+    grebe_table_close(t);
+}
+
+static void test_where__chunks_that_cannot_match__not_read(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_explain *e = NULL;
+    grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+    static const char *const columns[] = { "v" };
+    o.where = "id between 60 and 74";
+    o.columns = columns;
+    o.n_columns = 1;
+    assert_ok(grebe_table_explain(f->t, &o, &e, &err));
+    assert_int_equal(e->n_groups_read, 2);
+    assert_true(e->n_chunks_read < e->n_chunks);
+    assert_true(e->bytes_read < e->bytes_total);
+    assert_true(e->n_rows < N && e->n_rows >= 15);
+    assert_true(e->where[0] != '\0');
+    grebe_explain_free(e);
+}
+
 /* ---- take ---- */
 
 static void test_take__order_and_duplicates_kept(void **state)
@@ -611,6 +748,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scan__row_range_and_limit__cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_scan__cancelled__stops, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_count__without_predicate__opens_no_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_where__rows_that_match_and_no_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_where__mistakes__refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_where__chunks_that_cannot_match__not_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_take__order_and_duplicates_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_take__ids_out_of_range__named_or_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_take__random_ids__as_the_scan, set_up, tear_down),
