@@ -307,6 +307,34 @@ static grebe_status set_validity(const struct assembler *as, const struct pq_nod
     return hand_over(as, bits, out, 0);
 }
 
+/* Two leaves of a struct must tell the same of the struct and of the lists around it: equal
+ * counts alone would let damaged levels pair values of different rows. */
+static grebe_status check_siblings(const struct assembler *as, const struct pq_node *node,
+                                   const struct pq_node *child)
+{
+    struct levels x = levels_of(out_of(as, node));
+    struct levels y = levels_of(out_of(as, child));
+    int64_t k = 0;
+    bool is_same = true;
+    for (int64_t i = 0; i < x.n && is_same; i++) {
+        if (!begins_slot(&x, i, node)) {
+            continue;
+        }
+        while (k < y.n && !begins_slot(&y, k, node)) {
+            k++;
+        }
+        if (k == y.n) {
+            is_same = false;
+            break;
+        }
+        uint8_t x_def = x.def[i] < node->def ? x.def[i] : node->def;
+        uint8_t y_def = y.def[k] < node->def ? y.def[k] : node->def;
+        is_same = x_def == y_def && (x.rep == NULL ? 0 : x.rep[i]) == (y.rep == NULL ? 0 : y.rep[k]);
+        k++;
+    }
+    return is_same ? GREBE_OK : corrupt(as, "its levels do not fit those of its neighbours");
+}
+
 static grebe_status build_struct(const struct assembler *as, const struct pq_node *node,
                                  const struct ArrowSchema *schema, int64_t n, int64_t n_nulls,
                                  struct pq_block *bits, struct ArrowArray *out)
@@ -316,7 +344,13 @@ static grebe_status build_struct(const struct assembler *as, const struct pq_nod
         st = set_validity(as, node, n_nulls, bits, out);
     }
     for (uint32_t i = 0; i < node->n_children && st == GREBE_OK; i++) {
-        st = build_node(as, &node->children[i], schema->children[i], n, out->children[i]);
+        const struct pq_node *child = &node->children[i];
+        if (child->leaf_begin > node->leaf_begin && child->leaf_begin < child->leaf_end) {
+            st = check_siblings(as, node, child);
+        }
+        if (st == GREBE_OK) {
+            st = build_node(as, child, schema->children[i], n, out->children[i]);
+        }
     }
     return st;
 }
