@@ -338,6 +338,7 @@ static void test_widen__rows__by_name_with_nulls_and_views(void **state)
 
     /* Nulls do not fit a field that is not nullable; the row is named. */
     to.children[2]->flags = 0;
+    schema_release(&fields[0]);
     read_golden("all_types.arrows", &fields[0], &batch);
     array_move(&two[0], batch.children[columns[0]]);
     array_move(&two[1], batch.children[columns[1]]);
