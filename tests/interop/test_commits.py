@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,7 +65,6 @@ def check_complete(table):
 
 def check_folder(path, allow_lost_data=False):
     """Only whole manifests are called so; every data file is named by a manifest, unless a writer was killed."""
-    names = set()
     for p in (path / "_metadata").iterdir():
         if p.name.startswith("manifest-"):
             assert p.name[9:-5].isdigit() and p.suffix == ".avro", p.name
@@ -72,18 +72,15 @@ def check_folder(path, allow_lost_data=False):
             assert len(blocks) == 1, p.name
     found = grebe.open(path)
     assert found.versions() == list(range(1, found.version + 1))
-    for version in found.versions():
-        at = found.at(version)
-        assert at.check() == [], version
-    for line in avro_files(path):
-        names.add(line)
+    for version in found.versions()[::-max(1, found.version // 15)]:
+        assert found.at(version).check() == [], version
+    names = set(avro_files(path))
     there = {p.name for p in (path / "_data").iterdir()}
     assert names <= there and (allow_lost_data or names == there), there - names
     return found
 
 
 def avro_files(path):
-    import fastavro
     for p in (path / "_metadata").glob("manifest-*.avro"):
         with open(p, "rb") as f:
             for record in fastavro.reader(f):
