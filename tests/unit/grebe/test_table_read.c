@@ -439,6 +439,50 @@ static void test_take__random_ids__as_the_scan(void **state)
     }
 }
 
+static grebe_status read_much(void *arg, size_t number, grebe_error *err)
+{
+    const struct fixture *f = arg;
+    uint64_t seed = number + 1;
+    for (int round = 0; round < 20; round++) {
+        int64_t ids[20];
+        struct ArrowArray got = { 0 };
+        struct ArrowArrayStream s;
+        int64_t n = 0;
+        for (size_t i = 0; i < 20; i++) {
+            ids[i] = (int64_t)(test_random(&seed) % N);
+        }
+        grebe_status st = grebe_table_take(f->t, ids, 20, NULL, &got, NULL, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        const struct ArrowArray *id = got.children[0];
+        for (size_t i = 0; i < 20; i++) {
+            if (((const int64_t *)id->buffers[1])[id->offset + (int64_t)i] != ids[i]) {
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "row %zu is another one", i);
+            }
+        }
+        array_release(&got);
+        st = grebe_table_scan(f->t, NULL, &s, err);
+        while (st == GREBE_OK) {
+            st = stream_next(&s, &got, err);
+            n += st == GREBE_OK ? got.length : 0;
+            array_release(&got);
+        }
+        stream_release(&s);
+        if (st != GREBE_END || n != N) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld rows", (long long)n);
+        }
+    }
+    return GREBE_OK;
+}
+
+static void test_table__many_threads_on_one_handle__same_rows(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    assert_ok(parallel_for(f->ctx->pool, 4, 4, read_much, f, NULL, &err));
+}
+
 /* ---- versions made by hand ---- */
 
 /* Version 3: version 2 changed by fn, written as another program would. */
@@ -754,6 +798,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_take__order_and_duplicates_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_take__ids_out_of_range__named_or_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_take__random_ids__as_the_scan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_table__many_threads_on_one_handle__same_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges__one_file_twice__rows_of_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layout__unequal_or_impossible__corrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layout__file_shorter_than_its_range__corrupt_when_read, set_up, tear_down),
