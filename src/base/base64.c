@@ -43,8 +43,7 @@ grebe_status base64_decode(struct buf *dst, const char *text, size_t len, grebe_
         n--;
     }
     if (n % 4 == 1 || (n != len && len % 4 != 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "base64: %zu characters cannot be whole bytes",
-                          len);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "base64: %zu characters cannot be whole bytes", len);
     }
     grebe_status st = buf_reserve(dst, n / 4 * 3 + 3, err);
     uint32_t bits = 0;
@@ -52,8 +51,8 @@ grebe_status base64_decode(struct buf *dst, const char *text, size_t len, grebe_
         int v = value_of(text[i]);
         if (v < 0) {
             return GREBE_FAIL(err, GREBE_ECORRUPT,
-                              "base64: character %zu is 0x%02x, expected one of A-Z a-z 0-9 + /",
-                              i, (unsigned)(unsigned char)text[i]);
+                              "base64: character %zu is 0x%02x, expected one of A-Z a-z 0-9 + /", i,
+                              (unsigned)(unsigned char)text[i]);
         }
         bits = bits << 6 | (uint32_t)v;
         size_t have = i % 4;

@@ -184,8 +184,7 @@ static void choose_type(struct choice *c, struct pq_leaf *leaf, const struct pq_
     case PQ_DOUBLE: choose(c, "g", ARROW_FLOAT64, PQ_CONVERT_COPY, 8); break;
     case PQ_BYTE_ARRAY:
         choose(c, "z", ARROW_BINARY, PQ_CONVERT_BYTES, 0);
-        if (l.kind == PQ_LOGICAL_STRING || l.kind == PQ_LOGICAL_ENUM ||
-            l.kind == PQ_LOGICAL_JSON) {
+        if (l.kind == PQ_LOGICAL_STRING || l.kind == PQ_LOGICAL_ENUM || l.kind == PQ_LOGICAL_JSON) {
             choose(c, "u", ARROW_STRING, PQ_CONVERT_BYTES, 0);
         } else if (l.kind == PQ_LOGICAL_DECIMAL) {
             choose_decimal(c, leaf, &l);
@@ -203,7 +202,10 @@ static int32_t stored_width(const struct pq_leaf *leaf)
 
 /* ---- what ARROW:schema adds ---- */
 
-static bool is_integer(enum arrow_kind kind) { return kind >= ARROW_INT8 && kind <= ARROW_UINT64; }
+static bool is_integer(enum arrow_kind kind)
+{
+    return kind >= ARROW_INT8 && kind <= ARROW_UINT64;
+}
 
 static bool is_byte_string(enum arrow_kind kind)
 {
@@ -232,8 +234,7 @@ static void follow_timestamp(struct choice *c, const struct ArrowSchema *hint,
     bool has_zone = t->timezone[0] != 0;
     if (c->convert == PQ_CONVERT_COPY && c->unit == t->unit) {
         follow(c, hint, t, PQ_CONVERT_COPY);
-    } else if (c->convert == PQ_CONVERT_COPY && c->unit == ARROW_MILLI &&
-               t->unit == ARROW_SECOND) {
+    } else if (c->convert == PQ_CONVERT_COPY && c->unit == ARROW_MILLI && t->unit == ARROW_SECOND) {
         follow(c, hint, t, PQ_CONVERT_MS_TO_S_64);
     } else if (has_zone) {
         /* Stored in a unit that Arrow's writer chose: the zone is all that is missing. */
@@ -280,8 +281,8 @@ static void follow_leaf(struct builder *b, const struct ArrowSchema *hint,
 
 /* ---- schemas ---- */
 
-static grebe_status build_field(struct builder *b, struct pq_node *n, const struct ArrowSchema *hint,
-                                struct ArrowSchema *out);
+static grebe_status build_field(struct builder *b, struct pq_node *n,
+                                const struct ArrowSchema *hint, struct ArrowSchema *out);
 
 static grebe_status set_metadata(struct builder *b, const struct pq_node *n,
                                  const struct ArrowSchema *hint, struct ArrowSchema *out)
@@ -307,8 +308,7 @@ static grebe_status set_metadata(struct builder *b, const struct pq_node *n,
     }
     if (e->has_field_id) {
         int len = snprintf(id, sizeof id, "%d", e->field_id);
-        pairs[count++] =
-            (struct key_value){ id_key, sizeof id_key - 1, id, (size_t)len };
+        pairs[count++] = (struct key_value){ id_key, sizeof id_key - 1, id, (size_t)len };
     }
     return schema_set_metadata(b->a, out, pairs, count, b->err);
 }
@@ -347,8 +347,7 @@ static bool same_name(struct builder *b, const struct pq_node *n, const char *na
 
 /* The hint for child i of a struct; NULL when the two do not agree on what it is. */
 static const struct ArrowSchema *child_hint(struct builder *b, const struct pq_node *children,
-                                            uint32_t n, uint32_t i,
-                                            const struct ArrowSchema *hint)
+                                            uint32_t n, uint32_t i, const struct ArrowSchema *hint)
 {
     if (hint == NULL || hint->n_children != (int64_t)n ||
         !same_name(b, &children[i], hint->children[i]->name)) {
@@ -395,8 +394,8 @@ static grebe_status build_struct(struct builder *b, struct pq_node *n, const cha
     grebe_status st =
         schema_new(b->a, "+s", name, n->is_nullable, (int64_t)n->n_children, out, b->err);
     for (uint32_t i = 0; i < n->n_children && st == GREBE_OK; i++) {
-        st = build_field(b, &n->children[i],
-                         child_hint(b, n->children, n->n_children, i, hint), out->children[i]);
+        st = build_field(b, &n->children[i], child_hint(b, n->children, n->n_children, i, hint),
+                         out->children[i]);
     }
     return st;
 }
@@ -462,8 +461,8 @@ static grebe_status decode_hint(struct builder *b, struct ArrowSchema *out)
     struct buf bytes = BUF_INIT(b->a);
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < b->footer->n_key_values && found == NULL; i++) {
-        found = key_is(&b->footer->key_values[i], "ARROW:schema") ? &b->footer->key_values[i]
-                                                                  : NULL;
+        found =
+            key_is(&b->footer->key_values[i], "ARROW:schema") ? &b->footer->key_values[i] : NULL;
     }
     if (found == NULL || found->value.data == NULL || found->value.len > HINT_BYTES_MAX) {
         return GREBE_OK;
@@ -495,11 +494,10 @@ static grebe_status set_root_metadata(struct builder *b, struct ArrowSchema *out
             is_own = is_own || key_is(kv, own[k]);
         }
         if (!is_own) {
-            pairs[count++] = (struct key_value){ (const char *)kv->key.data, kv->key.len,
-                                                 kv->value.data == NULL
-                                                     ? ""
-                                                     : (const char *)kv->value.data,
-                                                 kv->value.len };
+            pairs[count++] =
+                (struct key_value){ (const char *)kv->key.data, kv->key.len,
+                                    kv->value.data == NULL ? "" : (const char *)kv->value.data,
+                                    kv->value.len };
         }
     }
     return count == 0 ? GREBE_OK : schema_set_metadata(b->a, out, pairs, count, b->err);

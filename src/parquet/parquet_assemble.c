@@ -132,8 +132,8 @@ static grebe_status strings_to_decimals(const struct assembler *as, struct pq_ou
     grebe_status st = region_new(as->a, (size_t)o->n_values * width, &r, as->err);
     for (int64_t i = 0; i < o->n_values && st == GREBE_OK; i++) {
         st = pq_convert_decimal(o->values.region->data + offsets[i],
-                                (size_t)(offsets[i + 1] - offsets[i]),
-                                r->data + (size_t)i * width, width, as->err);
+                                (size_t)(offsets[i + 1] - offsets[i]), r->data + (size_t)i * width,
+                                width, as->err);
     }
     if (st != GREBE_OK) {
         region_drop(r);
@@ -211,9 +211,9 @@ static grebe_status build_leaf(const struct assembler *as, const struct pq_node 
         }
     }
     if (st == GREBE_OK && bits->region != NULL) {
-        st = is_bytes                            ? spread_offsets(as, o, bits->region->data, n)
+        st = is_bytes                           ? spread_offsets(as, o, bits->region->data, n)
              : node->convert == PQ_CONVERT_BOOL ? spread_bits(as, o, bits->region->data, n)
-                                                 : spread_fixed(as, o, bits->region->data, n);
+                                                : spread_fixed(as, o, bits->region->data, n);
     }
     if (st == GREBE_OK) {
         st = array_new(as->a, n, is_view ? 4 : is_bytes ? 3 : 2, 0, out, as->err);
@@ -329,7 +329,8 @@ static grebe_status check_siblings(const struct assembler *as, const struct pq_n
         }
         uint8_t x_def = x.def[i] < node->def ? x.def[i] : node->def;
         uint8_t y_def = y.def[k] < node->def ? y.def[k] : node->def;
-        is_same = x_def == y_def && (x.rep == NULL ? 0 : x.rep[i]) == (y.rep == NULL ? 0 : y.rep[k]);
+        is_same =
+            x_def == y_def && (x.rep == NULL ? 0 : x.rep[i]) == (y.rep == NULL ? 0 : y.rep[k]);
         k++;
     }
     return is_same ? GREBE_OK : corrupt(as, "its levels do not fit those of its neighbours");
@@ -403,9 +404,8 @@ static grebe_status check_fixed_lengths(const struct assembler *as, const struct
         }
         count += (l->rep == NULL || l->rep[i] <= node->rep + 1) && l->def[i] > node->def;
     }
-    return count == node->list_size
-               ? GREBE_OK
-               : corrupt(as, "a list has another length than its type says");
+    return count == node->list_size ? GREBE_OK
+                                    : corrupt(as, "a list has another length than its type says");
 }
 
 static grebe_status build_fixed_list(const struct assembler *as, const struct pq_node *node,
@@ -430,8 +430,8 @@ static grebe_status build_fixed_list(const struct assembler *as, const struct pq
     return st;
 }
 
-static grebe_status build_offsets(const struct assembler *as, const struct pq_node *node,
-                                  int64_t n, struct ArrowArray *out, int64_t *n_elements)
+static grebe_status build_offsets(const struct assembler *as, const struct pq_node *node, int64_t n,
+                                  struct ArrowArray *out, int64_t *n_elements)
 {
     struct levels l = levels_of(out_of(as, node));
     bool is_large = node->arrow == ARROW_LARGE_LIST;
@@ -476,7 +476,8 @@ static grebe_status build_list(const struct assembler *as, const struct pq_node 
     if (st == GREBE_OK) {
         st = build_node(as, &node->children[0], schema->children[0], n_elements, out->children[0]);
     }
-    if (st == GREBE_OK && node->kind == PQ_NODE_MAP && out->children[0]->children[0]->null_count > 0) {
+    if (st == GREBE_OK && node->kind == PQ_NODE_MAP &&
+        out->children[0]->children[0]->null_count > 0) {
         st = corrupt(as, "a map has a null key");
     }
     return st;

@@ -11,7 +11,10 @@
 #include "base/endian.h"
 #include "parquet/parquet_file.h"
 
-static bool is_unsigned(enum arrow_kind kind) { return kind >= ARROW_UINT8 && kind <= ARROW_UINT64; }
+static bool is_unsigned(enum arrow_kind kind)
+{
+    return kind >= ARROW_UINT8 && kind <= ARROW_UINT64;
+}
 
 /* Whether the file's own annotation makes the stored integers unsigned. */
 static bool is_stored_unsigned(const struct pq_schema_element *e)
@@ -106,7 +109,9 @@ static bool take_bound(const struct pq_leaf *leaf, struct pq_bytes b, bool is_mi
         return false;
     }
     *value = b.data;
-    *len = n->convert == PQ_CONVERT_BYTES ? b.len : n->convert == PQ_CONVERT_BOOL ? 1 : (size_t)n->width_out;
+    *len = n->convert == PQ_CONVERT_BYTES  ? b.len
+           : n->convert == PQ_CONVERT_BOOL ? 1
+                                           : (size_t)n->width_out;
     bool is_float =
         n->arrow == ARROW_FLOAT16 || n->arrow == ARROW_FLOAT32 || n->arrow == ARROW_FLOAT64;
     if (n->convert == PQ_CONVERT_BOOL && b.data[0] > 1) {

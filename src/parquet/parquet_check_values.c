@@ -198,7 +198,8 @@ static grebe_status read_column_index(const struct pq_chunk_data *c, struct aren
     if (m->column_index_length <= 0 || m->column_index_length > PQ_INDEX_BYTES_MAX ||
         !range_fits_u64((uint64_t)m->column_index_offset, (uint64_t)m->column_index_length,
                         c->reader->file->footer_start)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "column index: %d bytes at %lld lie outside the data",
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "column index: %d bytes at %lld lie outside the data",
                           m->column_index_length, (long long)m->column_index_offset);
     }
     grebe_status st = pq_bytes_get(c->reader, (uint64_t)m->column_index_offset,
@@ -226,8 +227,8 @@ static void check_page_bounds(const struct pq_chunk_data *c, const struct ArrowA
     }
     if (index->null_pages[i]) {
         if (r.n_nulls != page->n_rows) {
-            pq_find(f, false, "column index, page %u: called a page of nulls, it has %lld values", i,
-                    (long long)(page->n_rows - r.n_nulls));
+            pq_find(f, false, "column index, page %u: called a page of nulls, it has %lld values",
+                    i, (long long)(page->n_rows - r.n_nulls));
         }
         return;
     }

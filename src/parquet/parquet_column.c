@@ -137,7 +137,8 @@ static grebe_status append_lists(struct appender *ap, const struct pq_page *page
         !fits_lists(out, len)) {
         return GREBE_OK;
     }
-    struct pq_run *scaled = pq_space_get(ap->s, &ap->s->value_runs, n_runs * sizeof *scaled, ap->err);
+    struct pq_run *scaled =
+        pq_space_get(ap->s, &ap->s->value_runs, n_runs * sizeof *scaled, ap->err);
     if (scaled == NULL) {
         return GREBE_ENOMEM;
     }
@@ -181,8 +182,8 @@ static grebe_status find_rows(const struct appender *ap, const struct pq_page *p
         present += e->def == NULL || e->def[i] == max_def;
     }
     if (row != page->n_rows) {
-        return GREBE_FAIL(ap->err, GREBE_ECORRUPT,
-                          "the repetition levels begin other than %u rows", page->n_rows);
+        return GREBE_FAIL(ap->err, GREBE_ECORRUPT, "the repetition levels begin other than %u rows",
+                          page->n_rows);
     }
     bool begins_inside = e->n > 0 && (page->n_rows == 0 || e->row_begin[0] != 0);
     if (begins_inside != page->begins_inside_row) {

@@ -120,16 +120,16 @@ static grebe_status run_unit(struct fetch *f, struct unit *u, struct pq_scratch 
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         n_rows += f->parts[i].n_rows;
     }
-    pq_out_init(&u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
-                pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin,
-                               u->part_end - u->part_begin));
+    pq_out_init(
+        &u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
+        pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin));
     bool may_view = f->may_view && u->part_end - u->part_begin == 1 && f->n_parts == 1;
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         const struct pq_part *part = &f->parts[i];
         grebe_status st = call_check(f->call, err);
         if (st == GREBE_OK) {
-            st = pq_column_append(f->r, part->chunk, u->leaf, part->runs, part->n_runs, may_view,
-                                  s, &u->out, err);
+            st = pq_column_append(f->r, part->chunk, u->leaf, part->runs, part->n_runs, may_view, s,
+                                  &u->out, err);
         }
         if (st != GREBE_OK) {
             return st;
@@ -188,8 +188,7 @@ static size_t n_pieces(const struct fetch *f, uint32_t leaf, uint64_t total, boo
 }
 
 static grebe_status make_units(struct fetch *f, const int *columns, size_t n_columns,
-                               bool is_parallel, uint64_t total, size_t *capacity,
-                               grebe_error *err)
+                               bool is_parallel, uint64_t total, size_t *capacity, grebe_error *err)
 {
     for (int pass = 0; pass < 2; pass++) { /* count, then fill */
         size_t n = 0;
@@ -292,8 +291,9 @@ grebe_status pq_fetch(struct pq_reader *r, const int *columns, size_t n_columns,
                       const struct pq_part *parts, size_t n_parts, bool may_view,
                       const struct call *call, struct ArrowArray *out, grebe_error *err)
 {
-    struct fetch f = { .r = r, .parts = parts, .n_parts = n_parts, .may_view = may_view,
-                       .call = call };
+    struct fetch f = {
+        .r = r, .parts = parts, .n_parts = n_parts, .may_view = may_view, .call = call
+    };
     grebe_status st = GREBE_OK;
     uint64_t total = 0;
     size_t capacity = 0;

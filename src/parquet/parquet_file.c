@@ -40,8 +40,7 @@ grebe_status pq_bytes_get(struct pq_reader *r, uint64_t offset, uint64_t len,
     *bytes = NULL;
     *owner = NULL;
     if (!range_fits_u64(offset, len, size) || len > SIZE_MAX / 2) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT,
-                          "%llu bytes at %llu lie outside the file's %llu",
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%llu bytes at %llu lie outside the file's %llu",
                           (unsigned long long)len, (unsigned long long)offset,
                           (unsigned long long)size);
     }
@@ -279,8 +278,7 @@ static grebe_status list_chunks(struct pq_file *f, grebe_error *err)
 }
 
 static grebe_status file_new(grebe_context *ctx, const struct io_shared_file *io,
-                             const struct file_hints *hints, struct pq_file **out,
-                             grebe_error *err)
+                             const struct file_hints *hints, struct pq_file **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct pq_file *f = mem_alloc_zero(ctx->a, sizeof *f);
@@ -432,8 +430,8 @@ grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_row_group *
     }
     if (c->num_values < 0 || (leaf->max_rep == 0 && c->num_values != g->num_rows) ||
         (leaf->max_rep > 0 && c->num_values < g->num_rows)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values in %lld rows",
-                          (long long)c->num_values, (long long)g->num_rows);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld values in %lld rows", (long long)c->num_values,
+                          (long long)g->num_rows);
     }
     struct pq_range r = pq_chunk_range(f, c);
     bool needs_pages = c->num_values > 0;
@@ -443,7 +441,8 @@ grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_row_group *
                           (long long)c->total_compressed_size);
     }
     if (c->total_compressed_size < 0 ||
-        (r.len > 0 && (r.start < MAGIC_BYTES || !range_fits_u64(r.start, r.len, f->footer_start)))) {
+        (r.len > 0 &&
+         (r.start < MAGIC_BYTES || !range_fits_u64(r.start, r.len, f->footer_start)))) {
         return GREBE_FAIL(err, GREBE_ECORRUPT,
                           "%lld bytes at %llu lie outside the data, which ends at %llu",
                           (long long)c->total_compressed_size, (unsigned long long)r.start,
@@ -451,4 +450,3 @@ grebe_status pq_chunk_check(const struct pq_file *f, const struct pq_row_group *
     }
     return GREBE_OK;
 }
-

@@ -34,22 +34,38 @@ static void put_text(struct json_writer *w, const char *key, const char *v)
 
 static const char *logical_name(const struct pq_schema_element *e)
 {
-    static const char *const names[] = { NULL,      "STRING",  "MAP",       "LIST",     "ENUM",
-                                         "DECIMAL", "DATE",    "TIME",      "TIMESTAMP", NULL,
-                                         "INTEGER", "UNKNOWN", "JSON",      "BSON",     "UUID",
-                                         "FLOAT16", "VARIANT", "GEOMETRY",  "GEOGRAPHY", "FILE" };
-    static const char *const converted[] = {
-        "UTF8",        "MAP",         "MAP_KEY_VALUE",    "LIST",             "ENUM",
-        "DECIMAL",     "DATE",        "TIME_MILLIS",      "TIME_MICROS",      "TIMESTAMP_MILLIS",
-        "TIMESTAMP_MICROS", "UINT_8", "UINT_16",          "UINT_32",          "UINT_64",
-        "INT_8",       "INT_16",      "INT_32",           "INT_64",           "JSON",
-        "BSON",        "INTERVAL"
-    };
+    static const char *const names[] = { NULL,      "STRING",  "MAP",      "LIST",      "ENUM",
+                                         "DECIMAL", "DATE",    "TIME",     "TIMESTAMP", NULL,
+                                         "INTEGER", "UNKNOWN", "JSON",     "BSON",      "UUID",
+                                         "FLOAT16", "VARIANT", "GEOMETRY", "GEOGRAPHY", "FILE" };
+    static const char *const converted[] = { "UTF8",
+                                             "MAP",
+                                             "MAP_KEY_VALUE",
+                                             "LIST",
+                                             "ENUM",
+                                             "DECIMAL",
+                                             "DATE",
+                                             "TIME_MILLIS",
+                                             "TIME_MICROS",
+                                             "TIMESTAMP_MILLIS",
+                                             "TIMESTAMP_MICROS",
+                                             "UINT_8",
+                                             "UINT_16",
+                                             "UINT_32",
+                                             "UINT_64",
+                                             "INT_8",
+                                             "INT_16",
+                                             "INT_32",
+                                             "INT_64",
+                                             "JSON",
+                                             "BSON",
+                                             "INTERVAL" };
     int32_t k = e->logical.kind;
     if (k > 0 && (size_t)k < sizeof names / sizeof *names && names[k] != NULL) {
         return names[k];
     }
-    if (k == 0 && e->converted >= 0 && (size_t)e->converted < sizeof converted / sizeof *converted) {
+    if (k == 0 && e->converted >= 0 &&
+        (size_t)e->converted < sizeof converted / sizeof *converted) {
         return converted[e->converted];
     }
     return k != 0 ? "?" : NULL;
@@ -208,8 +224,8 @@ static grebe_status put_pages(struct json_writer *w, struct pq_reader *r, size_t
     return st == GREBE_ENOMEM ? st : GREBE_OK;
 }
 
-static void put_chunk_head(struct json_writer *w, const struct pq_file *f,
-                           const struct pq_chunk *c, const struct pq_leaf *leaf)
+static void put_chunk_head(struct json_writer *w, const struct pq_file *f, const struct pq_chunk *c,
+                           const struct pq_leaf *leaf)
 {
     put_text(w, "path", leaf->name);
     put_text(w, "type", pq_type_name(leaf->type));

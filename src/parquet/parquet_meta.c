@@ -47,17 +47,26 @@ static const char *name_at(const char *const *names, size_t n, int32_t i)
 
 const char *pq_type_name(int32_t type)
 {
-    static const char *const names[] = { "BOOLEAN", "INT32",  "INT64",      "INT96",
-                                         "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY" };
+    static const char *const names[] = {
+        "BOOLEAN", "INT32",  "INT64",      "INT96",
+        "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
+    };
     return name_at(names, sizeof names / sizeof *names, type);
 }
 
 const char *pq_encoding_name(int32_t encoding)
 {
-    static const char *const names[] = {
-        "PLAIN", NULL, "PLAIN_DICTIONARY", "RLE", "BIT_PACKED", "DELTA_BINARY_PACKED",
-        "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT", "ALP"
-    };
+    static const char *const names[] = { "PLAIN",
+                                         NULL,
+                                         "PLAIN_DICTIONARY",
+                                         "RLE",
+                                         "BIT_PACKED",
+                                         "DELTA_BINARY_PACKED",
+                                         "DELTA_LENGTH_BYTE_ARRAY",
+                                         "DELTA_BYTE_ARRAY",
+                                         "RLE_DICTIONARY",
+                                         "BYTE_STREAM_SPLIT",
+                                         "ALP" };
     return name_at(names, sizeof names / sizeof *names, encoding);
 }
 

@@ -19,9 +19,7 @@ void pq_out_init(struct pq_out *o, const grebe_allocator *a, const struct pq_lea
         bool is_large = n->arrow == ARROW_LARGE_STRING || n->arrow == ARROW_LARGE_BINARY;
         o->offset_width = is_large ? 8 : 4;
     }
-    o->mode = n->is_row_field        ? PQ_OUT_FLAT
-              : leaf->is_list_element ? PQ_OUT_LISTS
-                                      : PQ_OUT_LEVELS;
+    o->mode = n->is_row_field ? PQ_OUT_FLAT : leaf->is_list_element ? PQ_OUT_LISTS : PQ_OUT_LEVELS;
 }
 
 static void block_release(struct pq_block *b)
@@ -52,8 +50,7 @@ grebe_status pq_block_reserve(struct pq_out *o, struct pq_block *b, uint64_t byt
     uint64_t wanted = b->len + bytes;
     if (wanted < bytes || wanted > o->limit_bytes) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "needs %llu bytes at once, the limit is %llu",
-                          (unsigned long long)wanted,
-                          (unsigned long long)o->limit_bytes);
+                          (unsigned long long)wanted, (unsigned long long)o->limit_bytes);
     }
     if (wanted < capacity + capacity / 2) {
         wanted = capacity + capacity / 2;

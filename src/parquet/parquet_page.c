@@ -27,9 +27,9 @@ enum { N_SPACES = 10 };
 
 static void list_spaces(struct pq_scratch *s, struct pq_space *spaces[N_SPACES])
 {
-    struct pq_space *const all[N_SPACES] = { &s->body,   &s->rep,     &s->def,  &s->bits, &s->index,
-                                             &s->values, &s->offsets, &s->rows, &s->runs,
-                                             &s->value_runs };
+    struct pq_space *const all[N_SPACES] = { &s->body,  &s->rep,       &s->def,     &s->bits,
+                                             &s->index, &s->values,    &s->offsets, &s->rows,
+                                             &s->runs,  &s->value_runs };
     memcpy(spaces, all, sizeof all);
 }
 
@@ -81,8 +81,10 @@ void *pq_space_get(struct pq_scratch *s, struct pq_space *space, size_t size, gr
 
 static bool codec_of(int32_t codec, enum codec_id *out)
 {
-    static const enum codec_id ids[] = { CODEC_NONE,   CODEC_SNAPPY,     CODEC_GZIP, CODEC_LZO,
-                                         CODEC_BROTLI, CODEC_LZ4_HADOOP, CODEC_ZSTD, CODEC_LZ4_RAW };
+    static const enum codec_id ids[] = {
+        CODEC_NONE,   CODEC_SNAPPY,     CODEC_GZIP, CODEC_LZO,
+        CODEC_BROTLI, CODEC_LZ4_HADOOP, CODEC_ZSTD, CODEC_LZ4_RAW
+    };
     if (codec < 0 || (size_t)codec >= sizeof ids / sizeof *ids) {
         return false;
     }
@@ -127,8 +129,8 @@ static grebe_status get_pages(struct pq_chunk_data *c, struct pq_scratch *s, gre
     return GREBE_OK;
 }
 
-grebe_status pq_chunk_open(struct pq_reader *r, size_t chunk, uint32_t leaf,
-                           struct pq_scratch *s, struct pq_chunk_data *out, grebe_error *err)
+grebe_status pq_chunk_open(struct pq_reader *r, size_t chunk, uint32_t leaf, struct pq_scratch *s,
+                           struct pq_chunk_data *out, grebe_error *err)
 {
     struct pq_file *f = r->file;
     memset(out, 0, sizeof *out);
@@ -200,8 +202,7 @@ static const unsigned char *body_of(const struct pq_chunk_data *c, const struct 
     return c->bytes + page->offset + page->header_len;
 }
 
-grebe_status pq_page_verify(const struct pq_chunk_data *c, struct pq_page *page,
-                            grebe_error *err)
+grebe_status pq_page_verify(const struct pq_chunk_data *c, struct pq_page *page, grebe_error *err)
 {
     uint64_t facts = atomic_load_explicit(&page->facts, memory_order_acquire);
     if ((facts & PQ_PAGE_CRC_IS_RIGHT) != 0) {
@@ -303,10 +304,13 @@ static grebe_status open_v2(const struct pq_chunk_data *c, const struct pq_page 
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%llu bytes of levels in a page of %u, raw %u",
                           (unsigned long long)level_bytes, page->body_len, page->raw_len);
     }
-    view->rep = (struct pq_levels){ .n = page->n_values, .max = c->leaf->max_rep, .bytes = body,
-                                    .len = page->rep_len };
-    view->def = (struct pq_levels){ .n = page->n_values, .max = c->leaf->max_def,
-                                    .bytes = body + page->rep_len, .len = page->def_len };
+    view->rep = (struct pq_levels){
+        .n = page->n_values, .max = c->leaf->max_rep, .bytes = body, .len = page->rep_len
+    };
+    view->def = (struct pq_levels){ .n = page->n_values,
+                                    .max = c->leaf->max_def,
+                                    .bytes = body + page->rep_len,
+                                    .len = page->def_len };
     const unsigned char *stored = body + level_bytes;
     size_t stored_len = page->body_len - (size_t)level_bytes;
     size_t raw_len = page->raw_len - (size_t)level_bytes;
@@ -328,8 +332,8 @@ static grebe_status open_v2(const struct pq_chunk_data *c, const struct pq_page 
     return inflate(c, s, stored, stored_len, raw_len, &view->values, err);
 }
 
-grebe_status pq_page_open(const struct pq_chunk_data *c, struct pq_page *page,
-                          struct pq_scratch *s, struct pq_page_view *view, grebe_error *err)
+grebe_status pq_page_open(const struct pq_chunk_data *c, struct pq_page *page, struct pq_scratch *s,
+                          struct pq_page_view *view, grebe_error *err)
 {
     memset(view, 0, sizeof *view);
     grebe_status st = pq_page_verify(c, page, err);
@@ -371,9 +375,8 @@ grebe_status pq_dictionary_read(const struct pq_chunk_data *c, struct pq_scratch
                    : GREBE_FAIL(err, GREBE_ECORRUPT, "dictionary of %u bytes stored, %u declared",
                                 page->body_len, page->raw_len);
     }
-    return page->raw_len == 0
-               ? GREBE_OK
-               : inflate(c, s, *bytes, page->body_len, page->raw_len, bytes, err);
+    return page->raw_len == 0 ? GREBE_OK
+                              : inflate(c, s, *bytes, page->body_len, page->raw_len, bytes, err);
 }
 
 /* ---- values that can be used where they lie ---- */

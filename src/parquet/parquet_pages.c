@@ -15,8 +15,8 @@ struct walk {
     const struct pq_chunk_data *c;
     struct pq_pages *pages; /* room for `capacity` */
     size_t capacity;
-    uint64_t at;            /* offset in the chunk */
-    int64_t n_values;       /* seen so far */
+    uint64_t at;      /* offset in the chunk */
+    int64_t n_values; /* seen so far */
 };
 
 static size_t directory_bytes(size_t n)
@@ -124,9 +124,10 @@ static grebe_status read_page(struct walk *w, grebe_error *err)
     if (st == GREBE_END) {
         return window < left
                    ? GREBE_FAIL(err, GREBE_ELIMIT, "page header: more than %zu bytes", window)
-                   : GREBE_FAIL(err, GREBE_ECORRUPT,
-                                "the chunk ends inside a page header; %lld of %lld values were seen",
-                                (long long)w->n_values, (long long)c->meta->num_values);
+                   : GREBE_FAIL(
+                         err, GREBE_ECORRUPT,
+                         "the chunk ends inside a page header; %lld of %lld values were seen",
+                         (long long)w->n_values, (long long)c->meta->num_values);
     }
     if (st != GREBE_OK) {
         return st;
@@ -148,8 +149,7 @@ static grebe_status read_page(struct walk *w, grebe_error *err)
 /* ---- rows ---- */
 
 grebe_status pq_offset_index_read(struct pq_reader *r, const struct pq_chunk *meta,
-                                  struct arena *ar, struct pq_offset_index *out,
-                                  grebe_error *err)
+                                  struct arena *ar, struct pq_offset_index *out, grebe_error *err)
 {
     const unsigned char *bytes;
     struct region *owner = NULL;
@@ -186,8 +186,9 @@ static bool take_rows(struct pq_pages *p, const struct pq_offset_index *index,
         int64_t rows = end - index->first_row[i];
         if (index->offset[i] < 0 || (uint64_t)index->offset[i] != c->start + page->offset ||
             index->size[i] < 0 ||
-            (uint64_t)index->size[i] != (uint64_t)page->header_len + page->body_len || end > n_rows ||
-            rows < 0 || rows > page->n_values || (rows == 0 && page->n_values > 0)) {
+            (uint64_t)index->size[i] != (uint64_t)page->header_len + page->body_len ||
+            end > n_rows || rows < 0 || rows > page->n_values ||
+            (rows == 0 && page->n_values > 0)) {
             return false;
         }
     }
@@ -220,10 +221,9 @@ static grebe_status count_rows(const struct pq_chunk_data *c, struct pq_pages *p
         page->n_rows = n_rows;
         page->begins_inside_row = !begins_row;
         if (i == 0 && !begins_row) {
-            return pq_page_wrap(c, page,
-                                GREBE_FAIL(err, GREBE_ECORRUPT,
-                                           "the first repetition level is not 0"),
-                                err);
+            return pq_page_wrap(
+                c, page, GREBE_FAIL(err, GREBE_ECORRUPT, "the first repetition level is not 0"),
+                err);
         }
     }
     return GREBE_OK;

@@ -6,7 +6,7 @@
 
 /* Where an element stands in the tree; filled by one walk with an explicit stack. */
 struct place {
-    uint32_t end;        /* one past its last descendant */
+    uint32_t end; /* one past its last descendant */
     uint32_t n_children;
     uint32_t leaf_begin; /* leaves before it */
 };
@@ -25,7 +25,10 @@ static const struct pq_schema_element *element(const struct resolver *r, uint32_
     return &r->footer->schema[e];
 }
 
-static bool is_leaf(const struct resolver *r, uint32_t e) { return element(r, e)->type >= 0; }
+static bool is_leaf(const struct resolver *r, uint32_t e)
+{
+    return element(r, e)->type >= 0;
+}
 
 static grebe_status no_memory(grebe_error *err)
 {
@@ -100,13 +103,13 @@ static grebe_status check_element(struct resolver *r, uint32_t e)
         return GREBE_FAIL(r->err, GREBE_ECORRUPT, "schema element %u has no repetition", e);
     }
     if (el->type >= 0 && el->n_children > 0) {
-        return GREBE_FAIL(r->err, GREBE_ECORRUPT,
-                          "schema element %u has a type and %d children", e, el->n_children);
+        return GREBE_FAIL(r->err, GREBE_ECORRUPT, "schema element %u has a type and %d children", e,
+                          el->n_children);
     }
     if (el->n_children >= 0 && (uint32_t)el->n_children > r->footer->n_schema) {
         return GREBE_FAIL(r->err, GREBE_ECORRUPT,
-                          "schema element %u claims %d children of %u elements", e,
-                          el->n_children, r->footer->n_schema);
+                          "schema element %u claims %d children of %u elements", e, el->n_children,
+                          r->footer->n_schema);
     }
     return GREBE_OK;
 }
@@ -237,8 +240,8 @@ static grebe_status resolve_type(struct resolver *r, uint32_t e, uint8_t def_slo
                                  uint8_t rep, unsigned depth, struct pq_node *out);
 
 /* The backward-compatibility rules of LogicalTypes.md, in the order of spec 4.1. */
-static grebe_status resolve_list(struct resolver *r, uint32_t e, uint32_t repeated,
-                                 unsigned depth, struct pq_node *n)
+static grebe_status resolve_list(struct resolver *r, uint32_t e, uint32_t repeated, unsigned depth,
+                                 struct pq_node *n)
 {
     const struct pq_schema_element *rep_el = element(r, repeated);
     uint8_t def = (uint8_t)(n->def + 1);
@@ -337,9 +340,8 @@ static grebe_status resolve_field(struct resolver *r, uint32_t e, uint8_t def_sl
 
 const struct pq_node *pq_list_leaf(const struct pq_node *node)
 {
-    return node->kind == PQ_NODE_LIST && node->children[0].kind == PQ_NODE_LEAF
-               ? &node->children[0]
-               : NULL;
+    return node->kind == PQ_NODE_LIST && node->children[0].kind == PQ_NODE_LEAF ? &node->children[0]
+                                                                                : NULL;
 }
 
 grebe_status pq_schema_resolve(const grebe_allocator *a, struct arena *ar,
@@ -389,4 +391,7 @@ grebe_status pq_schema_resolve(const grebe_allocator *a, struct arena *ar,
     return st;
 }
 
-void pq_schema_release(struct pq_schema *s) { schema_release(&s->arrow); }
+void pq_schema_release(struct pq_schema *s)
+{
+    schema_release(&s->arrow);
+}

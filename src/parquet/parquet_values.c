@@ -101,8 +101,7 @@ static grebe_status fixed_target(const struct source *in, struct pq_out *out, bo
                                  unsigned char **dst)
 {
     size_t bytes = in->n_head * (size_t)out->node->width_in;
-    *is_direct = out->node->convert == PQ_CONVERT_COPY && in->n_runs == 1 &&
-                 in->runs[0].begin == 0;
+    *is_direct = out->node->convert == PQ_CONVERT_COPY && in->n_runs == 1 && in->runs[0].begin == 0;
     if (!*is_direct) {
         *dst = pq_space_get(in->s, &in->s->values, bytes, in->err);
         return *dst == NULL ? GREBE_ENOMEM : GREBE_OK;
@@ -132,9 +131,10 @@ static grebe_status read_delta(const struct source *in, struct pq_out *out)
         return st;
     }
     st = in->c->leaf->type == PQ_INT32
-            ? delta_decode_i32(in->bytes, in->len, (int32_t *)(void *)dst, in->n_head, NULL, in->err)
-            : delta_decode_i64(in->bytes, in->len, (int64_t *)(void *)dst, in->n_head, NULL,
-                               in->err);
+             ? delta_decode_i32(in->bytes, in->len, (int32_t *)(void *)dst, in->n_head, NULL,
+                                in->err)
+             : delta_decode_i64(in->bytes, in->len, (int64_t *)(void *)dst, in->n_head, NULL,
+                                in->err);
     return st == GREBE_OK ? finish_fixed(in, out, dst, is_direct) : st;
 }
 
@@ -210,9 +210,8 @@ static grebe_status load_fixed_dictionary(const struct source *in, const unsigne
     d->n = (uint32_t)n;
     grebe_status st =
         region_new(in->s->a, (size_t)n * (size_t)out->node->width_out, &d->values, in->err);
-    return st == GREBE_OK
-               ? pq_convert_values(out->node, bytes, d->values->data, (size_t)n, in->err)
-               : st;
+    return st == GREBE_OK ? pq_convert_values(out->node, bytes, d->values->data, (size_t)n, in->err)
+                          : st;
 }
 
 static grebe_status load_string_dictionary(const struct source *in, const unsigned char *bytes,
@@ -381,8 +380,8 @@ static grebe_status append_string_runs(const struct source *in, const int32_t *o
 {
     uint64_t total = 0;
     for (size_t r = 0; r < in->n_runs; r++) {
-        total += (uint64_t)(offsets[in->runs[r].begin + in->runs[r].n] -
-                            offsets[in->runs[r].begin]);
+        total +=
+            (uint64_t)(offsets[in->runs[r].begin + in->runs[r].n] - offsets[in->runs[r].begin]);
     }
     grebe_status st = reserve_strings(out, in->n_wanted, total, in->err);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
@@ -419,7 +418,8 @@ static grebe_status read_plain_strings(const struct source *in, struct pq_out *o
 {
     size_t at = 0, run_at = 0;
     int64_t i = 0;
-    /* All strings of the page together cannot be longer than it; a few are reserved as they come. */
+    /* All strings of the page together cannot be longer than it; a few are reserved as they come.
+     */
     uint64_t bytes = in->n_wanted * 8 < in->n_head ? 0 : in->len;
     grebe_status st = reserve_strings(out, in->n_wanted, bytes, in->err);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
@@ -557,8 +557,7 @@ static grebe_status read_bits(const struct source *in, struct pq_out *out)
 
 /* ---- by type and encoding (spec 5.1) ---- */
 
-static grebe_status read_fixed(const struct source *in, struct pq_out *out,
-                               struct pq_dictionary *d)
+static grebe_status read_fixed(const struct source *in, struct pq_out *out, struct pq_dictionary *d)
 {
     int32_t type = in->c->leaf->type;
     bool is_int = type == PQ_INT32 || type == PQ_INT64;
@@ -598,8 +597,14 @@ grebe_status pq_values_append(const struct pq_chunk_data *c, struct pq_dictionar
                               size_t n_runs, struct pq_scratch *s, struct pq_out *out,
                               grebe_error *err)
 {
-    struct source in = { .c = c, .page = page, .bytes = values, .len = values_len,
-                         .n_present = n_present, .runs = runs, .n_runs = n_runs, .s = s,
+    struct source in = { .c = c,
+                         .page = page,
+                         .bytes = values,
+                         .len = values_len,
+                         .n_present = n_present,
+                         .runs = runs,
+                         .n_runs = n_runs,
+                         .s = s,
                          .err = err };
     if (out->node->convert == PQ_CONVERT_NULL) {
         return GREBE_OK; /* annotated as always null: what is stored says nothing */

@@ -36,8 +36,7 @@ static void fault_short(struct thrift_reader *r)
     }
 }
 
-grebe_status thrift_reader_check(const struct thrift_reader *r, const char *what,
-                                 grebe_error *err)
+grebe_status thrift_reader_check(const struct thrift_reader *r, const char *what, grebe_error *err)
 {
     if (r->fault == NULL) {
         return GREBE_OK;
@@ -46,7 +45,10 @@ grebe_status thrift_reader_check(const struct thrift_reader *r, const char *what
                       (size_t)(r->end - r->begin), r->fault);
 }
 
-static inline size_t left(const struct thrift_reader *r) { return (size_t)(r->end - r->at); }
+static inline size_t left(const struct thrift_reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
 
 static uint64_t read_varint(struct thrift_reader *r, unsigned bytes_max)
 {
@@ -75,7 +77,10 @@ static uint64_t read_varint(struct thrift_reader *r, unsigned bytes_max)
     return 0;
 }
 
-static inline int64_t zigzag(uint64_t v) { return (int64_t)(v >> 1 ^ (~(v & 1) + 1)); }
+static inline int64_t zigzag(uint64_t v)
+{
+    return (int64_t)(v >> 1 ^ (~(v & 1) + 1));
+}
 
 static int32_t read_i32(struct thrift_reader *r)
 {
@@ -351,7 +356,10 @@ static void skip_value(struct thrift_reader *r, uint8_t type, bool is_element, u
     }
 }
 
-void thrift_skip(struct thrift_reader *r, uint8_t type) { skip_value(r, type, false, 0); }
+void thrift_skip(struct thrift_reader *r, uint8_t type)
+{
+    skip_value(r, type, false, 0);
+}
 
 /* ---- writing ---- */
 
@@ -496,9 +504,15 @@ void thrift_add_bool(struct thrift_writer *w, bool v)
     put_byte(w, v ? THRIFT_TRUE : THRIFT_FALSE);
 }
 
-void thrift_add_i32(struct thrift_writer *w, int32_t v) { put_zigzag(w, v); }
+void thrift_add_i32(struct thrift_writer *w, int32_t v)
+{
+    put_zigzag(w, v);
+}
 
-void thrift_add_i64(struct thrift_writer *w, int64_t v) { put_zigzag(w, v); }
+void thrift_add_i64(struct thrift_writer *w, int64_t v)
+{
+    put_zigzag(w, v);
+}
 
 void thrift_add_bytes(struct thrift_writer *w, const void *bytes, size_t len)
 {
@@ -509,4 +523,7 @@ void thrift_add_bytes(struct thrift_writer *w, const void *bytes, size_t len)
     }
 }
 
-void thrift_add_struct(struct thrift_writer *w) { open_struct(w); }
+void thrift_add_struct(struct thrift_writer *w)
+{
+    open_struct(w);
+}
