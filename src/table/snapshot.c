@@ -412,15 +412,14 @@ out:
     return st;
 }
 
-/* Key of the cache: the store too, for two of them may have the same path. *path_at: where the
+/* Key of the cache: the scope too, for two stores may have the same path. *path_at: where the
  * path of the manifest begins in it. */
 static grebe_status cache_key(struct io_store *store, const char *base, int64_t version,
                               struct buf *key, size_t *path_at, grebe_error *err)
 {
-    const void *ops = store->ops;
     grebe_status st = buf_put_text(key, "mf:", err);
     if (st == GREBE_OK) {
-        st = buf_put(key, &ops, sizeof ops, err);
+        st = buf_put(key, &store->cache_scope, sizeof store->cache_scope, err);
     }
     *path_at = key->len;
     if (st == GREBE_OK) {

@@ -552,7 +552,7 @@ static void test_commit__races_lost__retried_up_to_the_limit(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     static const struct io_store_ops ops = { race_open,   race_stat,   race_list, race_make_folders,
                                              race_remove, race_create, NULL };
-    struct race_store race = { { &ops, f->ctx }, f->store, 3 };
+    struct race_store race = { { &ops, f->ctx, f->store }, f->store, 3 };
     grebe_table_close(create(f, 3));
     for (int on_conflict = 0; on_conflict < 3; on_conflict += 2) { /* rebase, overwrite */
         grebe_table *t = NULL;
