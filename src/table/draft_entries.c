@@ -74,7 +74,8 @@ out:
 static grebe_status put_row_ids(struct draft *d, grebe_error *err)
 {
     struct manifest_stat stat = { .key = { STAT_ROW_IDS, strlen(STAT_ROW_IDS) } };
-    grebe_status st = rowids_metadata(&d->m.arena, d->base, d->n_rows, d->is_emptied, &stat.metadata, err);
+    grebe_status st = rowids_metadata(&d->m.arena, d->base, d->n_rows, d->is_emptied,
+                                      &stat.metadata, err);
     return st == GREBE_OK ? draft_set_stat(d, &stat, err) : st;
 }
 

@@ -83,14 +83,16 @@ static grebe_status check_file(struct check *c, size_t g, size_t f, grebe_error 
     struct format_reader *reader = NULL;
     grebe_error found = GREBE_ERROR_INIT;
     struct buf path = BUF_INIT(c->t->ctx->a);
-    grebe_status st = manifest_path_resolve(&path, c->t->snapshot->base, FOLDER_DATA, file->path.data, err);
+    const char *base = c->t->snapshot->base;
+    struct io_store *store = c->t->store->store;
+    grebe_status st = manifest_path_resolve(&path, base, FOLDER_DATA, file->path.data, err);
     if (st == GREBE_OK && buf_text(&path) == NULL) {
         st = mem_fail(err, path.len, "a path");
     }
     if (st != GREBE_OK) {
         goto out;
     }
-    st = data_reader_open(c->t->ctx, c->t->store->store, c->t->snapshot->base, group, file, &reader, &found);
+    st = data_reader_open(c->t->ctx, store, base, group, file, &reader, &found);
     if (st == GREBE_OK) {
         st = check_reader(c, group, file, reader, buf_text(&path), &found);
         reader->ops->close(reader);
@@ -154,8 +156,8 @@ static grebe_status check_path(struct check *c, enum manifest_folder folder, con
 {
     struct buf path = BUF_INIT(c->t->ctx->a);
     struct io_info info;
-    grebe_status st = manifest_path_probe(&path, c->t->store->store, c->t->snapshot->base, folder, stored,
-                                          err);
+    grebe_status st = manifest_path_probe(&path, c->t->store->store, c->t->snapshot->base, folder,
+                                          stored, err);
     if (st == GREBE_OK && buf_text(&path) == NULL) {
         st = mem_fail(err, path.len, "a path");
     }

@@ -134,8 +134,8 @@ static grebe_status file_new(const grebe_table *t, size_t group, size_t file,
         st = mem_fail(err, f->n_columns * sizeof *f->field_of, "columns of a file");
         goto out;
     }
-    GREBE_TRY(data_reader_open(t->ctx, t->store->store, t->snapshot->base, g->manifest, entry, &f->reader,
-                               err));
+    GREBE_TRY(data_reader_open(t->ctx, t->store->store, t->snapshot->base, g->manifest, entry,
+                               &f->reader, err));
     st = match_columns(t, f, err);
     if (st == GREBE_OK && f->file_row_end > f->reader->n_rows) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT,

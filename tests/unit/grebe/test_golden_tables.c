@@ -11,6 +11,7 @@
 #include "arrow/arrow_stream.h"
 #include "grebe/scan.h"
 #include "grebe/table.h"
+#include "grebe/txn.h"
 #include "source/source.h"
 
 #define FOLDER TEST_DATA "/golden/loon/"
@@ -263,6 +264,42 @@ static void test_golden__check__no_errors(void **state)
     }
 }
 
+/* Files that pyarrow wrote, none of our key-values in them, become a table's column group in place. */
+static void test_plain_files__appended_as_a_group__read(void **state)
+{
+    const struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct rows expected = { 0 };
+    struct rows found = { 0 };
+    struct ArrowArrayStream stream;
+    grebe_table_open_options o = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_table *empty = NULL;
+    grebe_table *t = NULL;
+    grebe_txn *x = NULL;
+    char *folder = test_folder_new();
+    char file[512];
+    snprintf(file, sizeof file, FOLDER "single/rows-v1.parquet");
+    static const char *const columns[] = { "id", "name", "value" };
+    grebe_group_file part = { file, 0, 50, NULL, 0 };
+    grebe_group group = { columns, 3, "parquet", &part, 1 };
+    o.version = 0;
+    assert_ok(grebe_table_open(f->ctx, folder, &o, &empty, &err));
+    assert_ok(grebe_txn_new(empty, NULL, &x, &err));
+    assert_ok(grebe_txn_append_files(x, &group, 1, &err));
+    assert_ok(grebe_txn_commit(x, NULL, &t, &err));
+    assert_int_equal(grebe_table_version(t), 1);
+    assert_ok(grebe_table_scan(t, NULL, &stream, &err));
+    read_all(&stream, 0, &found);
+    read_expected(f->ctx, f->store, "single/rows-v1", &expected);
+    assert_rows(&expected, &found, "plain files");
+    rows_release(&found);
+    rows_release(&expected);
+    grebe_txn_free(x);
+    grebe_table_close(t);
+    grebe_table_close(empty);
+    test_folder_remove(folder);
+}
+
 static void test_golden__info_and_log__as_the_manifest_says(void **state)
 {
     const struct fixture *f = *state;
@@ -300,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_golden__take__same_rows_as_the_scan),
         cmocka_unit_test(test_golden__take_as_milvus__strictly_ascending_only),
         cmocka_unit_test(test_golden__check__no_errors),
+        cmocka_unit_test(test_plain_files__appended_as_a_group__read),
         cmocka_unit_test(test_golden__info_and_log__as_the_manifest_says),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
