@@ -348,22 +348,57 @@ static grebe_status add_columns_of(struct draft *d, const struct staged *s, greb
                        &d->m.groups, err);
 }
 
-static grebe_status apply_append(struct draft *d, const struct staged *s, grebe_error *err)
+/* The files of all appends behind those of group g, in one step: a transaction may have
+ * thousands. The first append may be the one that defined the groups (`first` is 1 then). */
+static grebe_status append_group_files(struct draft *d, const struct op_list *appends,
+                                       size_t first, size_t g, grebe_error *err)
+{
+    struct staged *const *staged = appends->items;
+    struct manifest_group *group = manifest_group_at(&d->m, g);
+    struct avro_list grown = { NULL, group->files.n };
+    for (size_t i = first; i < appends->n; i++) {
+        grown.n += staged[i]->groups[g].files.n;
+    }
+    struct manifest_file *files = arena_array(&d->m.arena, grown.n, sizeof *files);
+    if (files == NULL) {
+        return mem_fail(err, grown.n * sizeof *files, "a manifest");
+    }
+    grown.items = files;
+    const struct avro_list *part = &group->files;
+    for (size_t i = first; i <= appends->n; i++) {
+        if (part->n > 0) {
+            memcpy(files, part->items, part->n * sizeof *files);
+            files += part->n;
+        }
+        part = i < appends->n ? &staged[i]->groups[g].files : NULL;
+    }
+    group->files = grown;
+    return GREBE_OK;
+}
+
+static grebe_status apply_appends(struct draft *d, const struct op_list *appends,
+                                  grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    if (d->m.groups.n == 0) {
-        st = add_columns_of(d, s, err);
-    } else {
-        st = check_layout(d, s, err);
-        for (size_t g = 0; g < s->n_groups && st == GREBE_OK; g++) {
-            struct manifest_group *group = manifest_group_at(&d->m, g);
-            st = concat_list(d, &group->files, s->groups[g].files.items, s->groups[g].files.n,
-                             sizeof(struct manifest_file), &group->files, err);
+    struct staged *const *staged = appends->items;
+    size_t first = 0;
+    if (appends->n > 0 && d->m.groups.n == 0) {
+        GREBE_TRY(add_columns_of(d, staged[0], err));
+        first = 1;
+    }
+    for (size_t i = first; i < appends->n; i++) {
+        GREBE_TRY(check_layout(d, staged[i], err));
+    }
+    for (size_t g = 0; first < appends->n && g < d->m.groups.n; g++) {
+        GREBE_TRY(append_group_files(d, appends, first, g, err));
+    }
+    for (size_t i = 0; i < appends->n; i++) {
+        if (!checked_add_i64(d->n_rows, staged[i]->n_rows, &d->n_rows)) {
+            st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
+            goto out;
         }
     }
-    if (st == GREBE_OK && !checked_add_i64(d->n_rows, s->n_rows, &d->n_rows)) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
-    }
+out:
     return st;
 }
 
@@ -449,9 +484,7 @@ grebe_status draft_apply(const struct grebe_txn *x, struct snapshot *base, struc
     memset(out, 0, sizeof *out);
     GREBE_TRY(draft_init(x, base, out, err));
     GREBE_TRY(apply_lists(x, out, err));
-    for (size_t i = 0; i < x->appends.n; i++) {
-        GREBE_TRY(apply_append(out, ((struct staged *const *)x->appends.items)[i], err));
-    }
+    GREBE_TRY(apply_appends(out, &x->appends, err));
     for (size_t i = 0; i < x->additions.n; i++) {
         GREBE_TRY(apply_addition(out, ((struct staged *const *)x->additions.items)[i], err));
     }
