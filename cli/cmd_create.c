@@ -61,6 +61,29 @@ static int commit(struct cli *cli, grebe_txn *txn)
     return 0;
 }
 
+/* Everything up to the end of f, 64 MiB at most. Free with free(); NULL: no memory. */
+static char *read_all(FILE *f, size_t *len)
+{
+    size_t capacity = 1 << 16, n = 0;
+    char *text = malloc(capacity);
+    if (text == NULL) {
+        return NULL;
+    }
+    for (size_t got = 1; got > 0; n += got) {
+        if (n == capacity) {
+            char *grown = capacity < (size_t)64 << 20 ? realloc(text, capacity * 2) : NULL;
+            if (grown == NULL) {
+                break;
+            }
+            text = grown;
+            capacity *= 2;
+        }
+        got = fread(text + n, 1, capacity - n, f);
+    }
+    *len = n;
+    return text;
+}
+
 static int create_from_schema(struct cli *cli, const char *path)
 {
     grebe_error err = GREBE_ERROR_INIT;
@@ -76,19 +99,8 @@ static int create_from_schema(struct cli *cli, const char *path)
         snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(errno));
         return out_error(cli, "create", &err);
     }
-    size_t len = 0, capacity = 1 << 20;
-    char *text = malloc(capacity);
-    for (size_t got = 1; text != NULL && got > 0; len += got) {
-        if (len == capacity) {
-            char *grown = capacity < (size_t)64 << 20 ? realloc(text, capacity * 2) : NULL;
-            if (grown == NULL) {
-                break;
-            }
-            text = grown;
-            capacity *= 2;
-        }
-        got = fread(text + len, 1, capacity - len, f);
-    }
+    size_t len = 0;
+    char *text = read_all(f, &len);
     if (f != stdin) {
         fclose(f);
     }

@@ -72,11 +72,13 @@ static size_t unpack_wide(const uint8_t *src, size_t src_len, unsigned width, ui
 {
     uint8_t shuffle[2][32];
     uint64_t shift[2][4];
-    unsigned base[4]; /* byte of values 0, 2, 4, 6 */
+    unsigned base[4] = { 0 }; /* byte of values 0, 2, 4, 6 */
     size_t i = 0;
 
     for (unsigned k = 0; k < 8; k++) {
-        base[k / 2] = k % 2 == 0 ? k * width / 8 : base[k / 2];
+        if (k % 2 == 0) {
+            base[k / 2] = k * width / 8;
+        }
         shift[k / 4][k % 4] = k * width % 8;
         for (unsigned b = 0; b < 8; b++) {
             shuffle[k / 4][8 * (k % 4) + b] = (uint8_t)(k * width / 8 - base[k / 2] + b);

@@ -53,7 +53,7 @@ static inline grebe_status varint_put(struct buf *dst, uint64_t value, grebe_err
     return buf_put(dst, bytes, varint_write(bytes, value), err);
 }
 
-static inline uint64_t zigzag_encode(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
+static inline uint64_t zigzag_encode(int64_t v) { return ((uint64_t)v << 1) ^ -(uint64_t)(v < 0); }
 static inline int64_t zigzag_decode(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }
 
 #endif

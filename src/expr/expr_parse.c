@@ -363,20 +363,21 @@ static grebe_status parse_unary(struct parser *ps, struct expr_node **out)
         return too_deep(ps);
     }
     GREBE_TRY(advance(ps));
-    bool is_number = ps->t.kind == TOKEN_NUMBER;
     GREBE_TRY(parse_unary(ps, out));
     ps->nesting--;
-    if (is_minus && is_number && (*out)->op == OP_LITERAL) {
+    if (is_minus && (*out)->op == OP_LITERAL && (*out)->literal == LIT_NUMBER) {
         /* Part of the number, so that -9223372036854775808 is one. */
-        char *text = arena_alloc(&ps->e->arena, (*out)->len + 1);
+        struct expr_node *number = *out;
+        bool was_negative = number->text[0] == '-';
+        char *text = arena_alloc(&ps->e->arena, number->len + 1);
         if (text == NULL) {
             return no_memory(ps);
         }
         text[0] = '-';
-        memcpy(text + 1, (*out)->text, (*out)->len);
-        (*out)->text = text;
-        (*out)->len++;
-        (*out)->at = at;
+        memcpy(text + !was_negative, number->text, number->len);
+        number->text = was_negative ? number->text + 1 : text;
+        number->len = was_negative ? number->len - 1 : number->len + 1;
+        number->at = at;
     } else if (is_minus) {
         st = make1(ps, OP_NEGATE, 0, at, *out, out);
     }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-    SPARE_BYTES_MAX = 8 << 20,  /* a reader keeps no more working memory between calls */
-    THREAD_WORK_MIN = 128 << 10 /* bytes to decode below which waking a thread costs more */
+    SPARE_BYTES_MAX = 8 << 20,   /* a reader keeps no more working memory between calls */
+    THREAD_WORK_MIN = 128 << 10, /* bytes to decode below which waking a thread costs more */
+    SLICE_WORK_MIN = 1 << 20     /* of a cut inside a chunk: a page at each end is decoded twice */
 };
 
 /* ---- working memory ---- */
@@ -45,10 +46,13 @@ void pq_scratch_return(struct pq_reader *r, struct pq_scratch *s)
 
 /* ---- work ---- */
 
-/* A leaf's rows, or a part of them. */
+/* A leaf's rows, or a piece of them. */
 struct unit {
     uint32_t leaf;
+    uint32_t piece; /* of the leaf; the first one takes in the others afterwards */
     size_t part_begin, part_end;
+    struct pq_run slice; /* n > 0: these rows of the only part's only run */
+    uint64_t cost;
     struct pq_out out;
 };
 
@@ -61,6 +65,7 @@ struct fetch {
     const struct call *call;
     struct unit *units;
     size_t n_units;
+    uint32_t *order; /* of running: the costly ones first, shape [n_units] */
 };
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -116,20 +121,22 @@ static uint64_t estimate(const struct fetch *f, uint32_t leaf, size_t part_begin
 static grebe_status run_unit(struct fetch *f, struct unit *u, struct pq_scratch *s,
                              grebe_error *err)
 {
-    int64_t n_rows = 0;
-    for (size_t i = u->part_begin; i < u->part_end; i++) {
+    int64_t n_rows = u->slice.n;
+    for (size_t i = u->part_begin; i < u->part_end && u->slice.n == 0; i++) {
         n_rows += f->parts[i].n_rows;
     }
-    pq_out_init(
-        &u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
-        pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin));
-    bool may_view = f->may_view && u->part_end - u->part_begin == 1 && f->n_parts == 1;
+    pq_out_init(&u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
+                pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin,
+                               u->part_end - u->part_begin));
+    bool may_view = f->may_view && f->n_parts == 1 && u->slice.n == 0;
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         const struct pq_part *part = &f->parts[i];
+        const struct pq_run *runs = u->slice.n > 0 ? &u->slice : part->runs;
+        size_t n_runs = u->slice.n > 0 ? 1 : part->n_runs;
         grebe_status st = call_check(f->call, err);
         if (st == GREBE_OK) {
-            st = pq_column_append(f->r, part->chunk, u->leaf, part->runs, part->n_runs, may_view, s,
-                                  &u->out, err);
+            st = pq_column_append(f->r, part->chunk, u->leaf, runs, n_runs, may_view, s, &u->out,
+                                  err);
         }
         if (st != GREBE_OK) {
             return st;
@@ -145,7 +152,7 @@ static grebe_status run_unit_in_pool(void *arg, size_t i, grebe_error *err)
     if (s == NULL) {
         return GREBE_ENOMEM;
     }
-    grebe_status st = run_unit(f, &f->units[i], s, err);
+    grebe_status st = run_unit(f, &f->units[f->order[i]], s, err);
     pq_scratch_return(f->r, s);
     return st;
 }
@@ -178,43 +185,87 @@ static const struct pq_node *column_node(const struct pq_reader *r, const int *c
 /* How many units a leaf's rows are cut into. */
 static size_t n_pieces(const struct fetch *f, uint32_t leaf, uint64_t total, bool is_parallel)
 {
-    if (!is_parallel || f->n_parts < 2) {
+    if (!is_parallel) {
         return 1;
     }
     uint64_t own = estimate(f, leaf, 0, f->n_parts);
+    if (f->n_parts == 1) {
+        /* A range of one chunk: cut by rows where decoding costs far more than the copy that
+         * joins the pieces, that is, for strings. */
+        const struct pq_part *part = &f->parts[0];
+        if (part->n_runs != 1 || f->r->file->schema.leaves[leaf].type != PQ_BYTE_ARRAY) {
+            return 1;
+        }
+        uint64_t slice = total / (2 * (uint64_t)f->call->threads) + SLICE_WORK_MIN;
+        uint64_t n = own / slice + 1;
+        return n < (uint64_t)part->n_rows ? (size_t)n : 1;
+    }
     uint64_t piece = total / (2 * (uint64_t)f->call->threads) + THREAD_WORK_MIN;
     uint64_t n = own / piece + 1;
     return n < f->n_parts ? (size_t)n : f->n_parts;
 }
 
-static grebe_status make_units(struct fetch *f, const int *columns, size_t n_columns,
-                               bool is_parallel, uint64_t total, size_t *capacity, grebe_error *err)
+static void fill_units(const struct fetch *f, uint32_t leaf, struct unit *units, size_t pieces)
 {
+    for (size_t k = 0; k < pieces; k++) {
+        struct unit *u = &units[k];
+        u->leaf = leaf;
+        u->piece = (uint32_t)k;
+        u->part_begin = f->n_parts * k / pieces;
+        u->part_end = f->n_parts * (k + 1) / pieces;
+        if (f->n_parts == 1 && pieces > 1) {
+            const struct pq_run *run = &f->parts[0].runs[0];
+            int64_t begin = (int64_t)((uint64_t)run->n * k / pieces);
+            int64_t end = (int64_t)((uint64_t)run->n * (k + 1) / pieces);
+            u->part_begin = 0;
+            u->part_end = 1;
+            u->slice = (struct pq_run){ run->begin + begin, end - begin };
+        }
+        u->cost = estimate(f, leaf, 0, f->n_parts) / pieces;
+        u->out.a = f->r->base.ctx->a; /* releasable even if it is never run */
+    }
+}
+
+/* Insertion sort: a few dozen units. */
+static void order_units(struct fetch *f)
+{
+    for (size_t i = 0; i < f->n_units; i++) {
+        size_t k = i;
+        for (; k > 0 && f->units[f->order[k - 1]].cost < f->units[i].cost; k--) {
+            f->order[k] = f->order[k - 1];
+        }
+        f->order[k] = (uint32_t)i;
+    }
+}
+
+static grebe_status make_units(struct fetch *f, const int *columns, size_t n_columns,
+                               bool is_parallel, uint64_t total, grebe_error *err)
+{
+    const grebe_allocator *a = f->r->base.ctx->a;
     for (int pass = 0; pass < 2; pass++) { /* count, then fill */
         size_t n = 0;
         for (size_t i = 0; i < n_columns; i++) {
             const struct pq_node *node = column_node(f->r, columns, i);
             for (uint32_t leaf = node->leaf_begin; leaf < node->leaf_end; leaf++) {
                 size_t pieces = n_pieces(f, leaf, total, is_parallel);
-                for (size_t k = 0; k < pieces && pass == 1; k++) {
-                    f->units[n + k].leaf = leaf;
-                    f->units[n + k].part_begin = f->n_parts * k / pieces;
-                    f->units[n + k].part_end = f->n_parts * (k + 1) / pieces;
+                if (pass == 1) {
+                    fill_units(f, leaf, &f->units[n], pieces);
                 }
                 n += pieces;
             }
         }
         if (pass == 0) {
-            f->units = mem_alloc_zero(f->r->base.ctx->a, n * sizeof *f->units);
-            *capacity = n;
+            size_t bytes = n * (sizeof *f->units + sizeof *f->order);
+            f->units = mem_alloc_zero(a, bytes);
             if (f->units == NULL) {
-                return mem_fail(err, n * sizeof *f->units, "columns");
+                return mem_fail(err, bytes, "columns");
             }
+            f->n_units = n;
+            f->order = (uint32_t *)(void *)(f->units + n);
         }
-        f->n_units = n;
     }
-    for (size_t i = 0; i < f->n_units; i++) {
-        f->units[i].out.a = f->r->base.ctx->a; /* releasable even if it is never run */
+    if (is_parallel) {
+        order_units(f);
     }
     return GREBE_OK;
 }
@@ -225,7 +276,7 @@ static grebe_status join_pieces(struct fetch *f, grebe_error *err)
     size_t n = 0;
     for (size_t i = 0; i < f->n_units; i++) {
         struct unit *u = &f->units[i];
-        if (u->part_begin == 0) {
+        if (u->piece == 0) {
             if (n != i) {
                 f->units[n] = *u;
                 memset(&u->out, 0, sizeof u->out);
@@ -241,7 +292,6 @@ static grebe_status join_pieces(struct fetch *f, grebe_error *err)
             return st;
         }
     }
-    f->n_units = n;
     return GREBE_OK;
 }
 
@@ -296,7 +346,6 @@ grebe_status pq_fetch(struct pq_reader *r, const int *columns, size_t n_columns,
     };
     grebe_status st = GREBE_OK;
     uint64_t total = 0;
-    size_t capacity = 0;
 
     memset(out, 0, sizeof *out);
     if (columns == NULL) {
@@ -319,14 +368,14 @@ grebe_status pq_fetch(struct pq_reader *r, const int *columns, size_t n_columns,
         }
     }
     is_parallel = is_parallel && total >= 2 * THREAD_WORK_MIN;
-    GREBE_TRY(make_units(&f, columns, n_columns, is_parallel, total, &capacity, err));
+    GREBE_TRY(make_units(&f, columns, n_columns, is_parallel, total, err));
     GREBE_TRY(run_all(&f, is_parallel, err));
     GREBE_TRY(join_pieces(&f, err));
     st = assemble(&f, columns, n_columns, out, err);
 out:
-    for (size_t i = 0; i < capacity && f.units != NULL; i++) {
+    for (size_t i = 0; i < f.n_units && f.units != NULL; i++) {
         pq_out_release(&f.units[i].out);
     }
-    mem_free(r->base.ctx->a, f.units, capacity * sizeof *f.units);
+    mem_free(r->base.ctx->a, f.units, f.n_units * (sizeof *f.units + sizeof *f.order));
     return st;
 }

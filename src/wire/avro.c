@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/avro.h"
 
+#include "codec/varint.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,14 +125,7 @@ grebe_status avro_read_block(struct avro_reader *r, size_t *n, grebe_error *err)
 
 grebe_status avro_write_long(struct buf *dst, int64_t v, grebe_error *err)
 {
-    uint64_t z = ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
-    unsigned char bytes[10];
-    size_t n = 0;
-    do {
-        bytes[n++] = (unsigned char)((z & 0x7f) | (z > 0x7f ? 0x80 : 0));
-        z >>= 7;
-    } while (z != 0);
-    return buf_put(dst, bytes, n, err);
+    return varint_put(dst, zigzag_encode(v), err);
 }
 
 grebe_status avro_write_bytes(struct buf *dst, const void *bytes, size_t len, grebe_error *err)
