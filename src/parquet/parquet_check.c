@@ -34,7 +34,7 @@ static grebe_status report(const struct pq_findings *f, grebe_status st, const g
         return st;
     }
     /* What cannot be read here is no fault of the file. */
-    pq_find(f, st != GREBE_EUNSUPPORTED, "%s", found->message);
+    pq_find(f, st != GREBE_EUNSUPPORTED && st != GREBE_ESCHEMA, "%s", found->message);
     return GREBE_OK;
 }
 
