@@ -8,7 +8,7 @@
 
 /*
  * Recursive descent, SQL's precedence: or < and < not < is, comparison, in, between, like <
- * + - < * / % < unary minus < path. Nesting of parentheses, `not` and signs is counted in
+ * + - < * / % < unary minus < path. Nesting of parentheses, calls, `not` and signs is counted in
  * `nesting`; chains of operators make the tree deeper and are held by the depth of the nodes.
  */
 struct parser {
@@ -183,6 +183,9 @@ static grebe_status parse_call(struct parser *ps, const struct token *name,
         return no_memory(ps);
     }
     node->sub = (int)fn;
+    if (++ps->nesting > EXPR_DEPTH_MAX) {
+        return too_deep(ps);
+    }
     GREBE_TRY(advance(ps));
     for (size_t i = 0; i < node->n_kids; i++) {
         if (i > 0) {
@@ -191,6 +194,7 @@ static grebe_status parse_call(struct parser *ps, const struct token *name,
         GREBE_TRY(parse_or(ps, &node->kids[i]));
     }
     GREBE_TRY(expect_op(ps, ')', "')'"));
+    ps->nesting--;
     *out = node;
     st = finish_node(ps, node);
 out:

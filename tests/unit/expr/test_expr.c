@@ -330,6 +330,11 @@ static void test_expr__mistakes__named_with_their_place(void **state)
     }
     strcat(deep, "=1");
     expect_failure(r, deep, GREBE_ELIMIT, "nested deeper than 128");
+    deep[0] = '\0';
+    for (int i = 0; i < 900; i++) {
+        strcat(deep, "abs(");
+    }
+    expect_failure(r, deep, GREBE_ELIMIT, "nested deeper than 128");
 }
 
 static void test_expr__printed__parses_to_the_same(void **state)
