@@ -290,26 +290,6 @@ static grebe_status change_case(const struct eval *ev, const struct expr_node *n
     return GREBE_OK;
 }
 
-static bool contains(struct arrow_bytes text, struct arrow_bytes part)
-{
-    const char *p = text.p;
-    const char *end = text.p + text.len;
-    if (part.len == 0) {
-        return true;
-    }
-    while (end - p >= part.len) {
-        p = memchr(p, part.p[0], (size_t)(end - p - part.len + 1));
-        if (p == NULL) {
-            return false;
-        }
-        if (memcmp(p, part.p, (size_t)part.len) == 0) {
-            return true;
-        }
-        p++;
-    }
-    return false;
-}
-
 static void text_tests(const struct eval *ev, const struct expr_node *node)
 {
     const struct vec *x = vec_of(ev, node->kids[0]);
@@ -326,7 +306,7 @@ static void text_tests(const struct eval *ev, const struct expr_node *node)
         struct arrow_bytes p = part[i];
         bool is_true = false;
         if (node->sub == FN_CONTAINS) {
-            is_true = contains(t, p);
+            is_true = bytes_contain(t, p);
         } else if (t.len >= p.len) {
             const char *from = node->sub == FN_STARTS_WITH ? t.p : t.p + (t.len - p.len);
             is_true = p.len == 0 || memcmp(from, p.p, (size_t)p.len) == 0;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/checked.h"
+#include "base/endian.h"
 
 static size_t width_of(enum domain d)
 {
@@ -173,11 +174,19 @@ static void compare_bytes(const struct eval *ev, const struct vec *x, const stru
 {
     const struct arrow_bytes *a = x->data;
     const struct arrow_bytes *b = y->data;
+    if (op == CMP_EQ || op == CMP_NE) {
+        for (int64_t i = 0; i < ev->n; i++) {
+            bool is_equal = a[i].len == b[i].len &&
+                            memcmp(a[i].p, b[i].p, (size_t)a[i].len) == 0;
+            dst[i] = is_equal == (op == CMP_EQ) ? TRI_TRUE : TRI_FALSE;
+        }
+        nulls_over(x, (size_t)ev->n, dst);
+        nulls_over(y, (size_t)ev->n, dst);
+        return;
+    }
     for (int64_t i = 0; i < ev->n; i++) {
         if ((x->valid != NULL && !x->valid[i]) || (y->valid != NULL && !y->valid[i])) {
             dst[i] = TRI_NULL;
-        } else if ((op == CMP_EQ || op == CMP_NE) && a[i].len != b[i].len) {
-            dst[i] = op == CMP_NE ? TRI_TRUE : TRI_FALSE;
         } else {
             dst[i] = compare_outcome(op, bytes_compare(a[i], b[i]));
         }
@@ -275,8 +284,46 @@ static void eval_list(const struct eval *ev, const struct expr_node *node)
     }
 }
 
+/* A pattern whose only wildcards are % at its ends, as the text between them. */
+struct plain_like {
+    bool is_plain, open_begin, open_end;
+    struct arrow_bytes part;
+};
+
+static struct plain_like plain_pattern(const struct expr_node *node)
+{
+    const struct expr_node *pattern = node->kids[1];
+    struct plain_like l = { false, false, false, { "", 0 } };
+    if (pattern->op != OP_LITERAL || pattern->domain != D_BYTES || node->len == 1) {
+        return l;
+    }
+    struct arrow_bytes p = pattern->value.bytes;
+    l.open_begin = p.len > 0 && p.p[0] == '%';
+    p.p += l.open_begin;
+    p.len -= l.open_begin;
+    l.open_end = p.len > 0 && p.p[p.len - 1] == '%';
+    p.len -= l.open_end;
+    l.part = p;
+    l.is_plain = p.len > 0 && memchr(p.p, '%', (size_t)p.len) == NULL &&
+                 memchr(p.p, '_', (size_t)p.len) == NULL;
+    return l;
+}
+
+static bool matches_plain(const struct plain_like *l, struct arrow_bytes text)
+{
+    if (l->open_begin && l->open_end) {
+        return bytes_contain(text, l->part);
+    }
+    if (text.len < l->part.len || (!l->open_begin && !l->open_end && text.len != l->part.len)) {
+        return false;
+    }
+    const char *from = l->open_begin ? text.p + (text.len - l->part.len) : text.p;
+    return memcmp(from, l->part.p, (size_t)l->part.len) == 0;
+}
+
 static void eval_like(const struct eval *ev, const struct expr_node *node)
 {
+    struct plain_like plain = plain_pattern(node);
     const struct vec *x = vec_of(ev, node->kids[0]);
     const struct vec *y = vec_of(ev, node->kids[1]);
     uint8_t *dst = vec_of(ev, node)->data;
@@ -285,6 +332,9 @@ static void eval_like(const struct eval *ev, const struct expr_node *node)
     for (int64_t i = 0; i < ev->n; i++) {
         if (is_null || (x->valid != NULL && !x->valid[i]) || (y->valid != NULL && !y->valid[i])) {
             dst[i] = TRI_NULL;
+        } else if (plain.is_plain) {
+            dst[i] = matches_plain(&plain, ((const struct arrow_bytes *)x->data)[i]) ? TRI_TRUE
+                                                                                   : TRI_FALSE;
         } else {
             dst[i] = expr_like(((const struct arrow_bytes *)x->data)[i],
                                ((const struct arrow_bytes *)y->data)[i], escape)
@@ -386,13 +436,16 @@ static void eval_end(struct eval *ev)
 /* The chunk's tri-states into keep; chunks begin at a multiple of 8. */
 static void put_bits(const uint8_t *tri, int64_t n, uint8_t *keep)
 {
-    for (int64_t i = 0; i < n; i += 8) {
-        unsigned byte = 0;
-        int64_t m = min_i64(8, n - i);
-        for (int64_t k = 0; k < m; k++) {
-            byte |= (unsigned)(tri[i + k] == TRI_TRUE) << k;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        /* Byte k is 2 when true: bit 1 of it moves to bit k of the product's top byte. */
+        uint64_t ones = load_le64(tri + i) >> 1 & UINT64_C(0x0101010101010101);
+        keep[i >> 3] = (uint8_t)(ones * UINT64_C(0x0102040810204080) >> 56);
+    }
+    for (; i < n; i++) {
+        if (tri[i] == TRI_TRUE) {
+            bit_set(keep, i);
         }
-        keep[i >> 3] = (uint8_t)byte;
     }
 }
 

@@ -202,6 +202,8 @@ static inline uint8_t compare_outcome(enum compare_op op, int c)
 
 /** Bytes in the order of memcmp, the shorter first. */
 int bytes_compare(struct arrow_bytes x, struct arrow_bytes y);
+/** Whether part is somewhere in text. */
+bool bytes_contain(struct arrow_bytes text, struct arrow_bytes part);
 /** SQL like: % any run, _ one character, escape (-1: none) takes the next literally. */
 bool expr_like(struct arrow_bytes text, struct arrow_bytes pattern, int escape);
 

@@ -126,6 +126,17 @@ static void load_validity(const struct eval *ev, const struct place *p, enum arr
     if (bits == NULL && !p->by_rows) {
         return;
     }
+    if (!p->by_rows) {
+        int64_t begin = p->array->offset + p->begin;
+        if (bitmap_count(bits, begin, ev->n) == ev->n) {
+            return;
+        }
+        for (int64_t i = 0; i < ev->n; i++) {
+            v->valid_bytes[i] = bit_get(bits, begin + i);
+        }
+        v->valid = v->valid_bytes;
+        return;
+    }
     for (int64_t i = 0; i < ev->n; i++) {
         v->valid_bytes[i] = !is_null_at(p, bits, row_at(p, i));
     }
@@ -133,18 +144,24 @@ static void load_validity(const struct eval *ev, const struct place *p, enum arr
 }
 
 /* dst[i] = (to)value of type `from` in row i; 0 for rows at -1. */
-#define LOAD(from, to, convert)                                                       \
-    do {                                                                              \
-        const char *src = (const char *)p->array->buffers[1];                         \
-        to *dst = v->data;                                                            \
-        for (int64_t i = 0; i < ev->n; i++) {                                         \
-            int64_t row = row_at(p, i);                                               \
-            from x = 0;                                                               \
-            if (row >= 0) {                                                           \
-                memcpy(&x, src + (p->array->offset + row) * (int64_t)sizeof x, sizeof x); \
-            }                                                                         \
-            dst[i] = (to)convert(x);                                                  \
-        }                                                                             \
+#define LOAD(from, to, convert)                                                  \
+    do {                                                                         \
+        const char *src = (const char *)p->array->buffers[1];                    \
+        int64_t base = p->array->offset + (p->by_rows ? 0 : p->begin);           \
+        to *dst = v->data;                                                       \
+        src += base * (int64_t)sizeof(from);                                     \
+        for (int64_t i = 0; !p->by_rows && i < ev->n; i++) {                     \
+            from x;                                                              \
+            memcpy(&x, src + i * (int64_t)sizeof x, sizeof x);                   \
+            dst[i] = (to)convert(x);                                             \
+        }                                                                        \
+        for (int64_t i = 0; p->by_rows && i < ev->n; i++) {                      \
+            from x = 0;                                                          \
+            if (p->rows[i] >= 0) {                                               \
+                memcpy(&x, src + p->rows[i] * (int64_t)sizeof x, sizeof x);      \
+            }                                                                    \
+            dst[i] = (to)convert(x);                                             \
+        }                                                                        \
     } while (0)
 #define AS_IT_IS(x) (x)
 
@@ -152,6 +169,19 @@ static void load_text(const struct eval *ev, const struct place *p, const struct
                       struct vec *v)
 {
     struct arrow_bytes *dst = v->data;
+    int width = arrow_offset_width(t->kind);
+    if (width > 0 && !p->by_rows && p->array->buffers[2] != NULL) {
+        /* The common case; a null's offsets are in order too, so its bytes may be pointed at. */
+        const char *data = p->array->buffers[2];
+        int64_t row = p->array->offset + p->begin;
+        int64_t begin = load_offset(p->array->buffers[1], width, row);
+        for (int64_t i = 0; i < ev->n; i++) {
+            int64_t end = load_offset(p->array->buffers[1], width, row + i + 1);
+            dst[i] = (struct arrow_bytes){ data + begin, end - begin };
+            begin = end;
+        }
+        return;
+    }
     for (int64_t i = 0; i < ev->n; i++) {
         bool is_null = v->valid != NULL && !v->valid[i];
         dst[i] = is_null ? (struct arrow_bytes){ "", 0 }

@@ -161,6 +161,26 @@ int scalar_compare(const struct scalar *x, const struct scalar *y)
     }
 }
 
+bool bytes_contain(struct arrow_bytes text, struct arrow_bytes part)
+{
+    const char *p = text.p;
+    const char *end = text.p + text.len;
+    if (part.len == 0) {
+        return true;
+    }
+    while (end - p >= part.len) {
+        p = memchr(p, part.p[0], (size_t)(end - p - part.len + 1));
+        if (p == NULL) {
+            return false;
+        }
+        if (memcmp(p, part.p, (size_t)part.len) == 0) {
+            return true;
+        }
+        p++;
+    }
+    return false;
+}
+
 /* ---- like ---- */
 
 static int64_t char_len(const char *p, int64_t len)
