@@ -33,7 +33,7 @@ static bool is_zero(const uint32_t *limbs, size_t n)
 size_t text_decimal(char *dst, const void *bytes, size_t width, int32_t scale)
 {
     assert(width == 4 || width == 8 || width == 16 || width == 32);
-    uint32_t limbs[LIMBS_MAX];
+    uint32_t limbs[LIMBS_MAX] = { 0 };
     size_t n = width / 4;
     for (size_t i = 0; i < n; i++) {
         limbs[i] = load_le32((const char *)bytes + 4 * i);
