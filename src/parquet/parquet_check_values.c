@@ -317,7 +317,8 @@ grebe_status pq_check_values(const struct pq_chunk_data *c, const struct call *c
             }
             return st;
         }
-        /* What we cannot represent (ESCHEMA: an INT96 beyond nanoseconds) is no fault of the file. */
+        /* What we cannot represent (ESCHEMA: an INT96 beyond nanoseconds) is no fault of the file.
+         */
         pq_find(f, st != GREBE_EUNSUPPORTED && st != GREBE_ESCHEMA, "%s", found.message);
         return GREBE_OK;
     }

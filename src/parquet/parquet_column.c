@@ -46,13 +46,13 @@ static grebe_status append_dense(struct appender *ap, const unsigned char *value
         }
     }
     out->n_rows += n_rows;
-    return out->mode == PQ_OUT_FLAT ? pq_out_add_validity(out, NULL, 0, n_rows, ap->err) : GREBE_OK;
+    return pq_out_add_validity(out, NULL, 0, n_rows, ap->err);
 }
 
 /* Lists of this page have `len` elements: false when those before had another length. */
 static bool fits_lists(struct pq_out *out, uint32_t len)
 {
-    if (out->n_rows == 0) {
+    if (out->list_len == 0) {
         out->list_len = len;
     }
     return out->list_len == len;
@@ -124,17 +124,40 @@ static grebe_status append_flat(struct appender *ap, const struct pq_page *page,
 
 /* ---- lists of one length ---- */
 
+/* Values of the lists in the runs, which are runs of lists that are not null. */
+static grebe_status append_list_values(struct appender *ap, const struct pq_page *page,
+                                       const struct pq_page_view *view, uint32_t n_present,
+                                       struct pq_run *runs, size_t n_runs, uint32_t len)
+{
+    for (size_t i = 0; i < n_runs; i++) {
+        runs[i].begin *= len;
+        runs[i].n *= len;
+    }
+    return pq_values_append(&ap->c, &ap->dictionary, page, view->values, view->values_len,
+                            n_present, runs, n_runs, ap->s, ap->out, ap->err);
+}
+
+static grebe_status add_list_rows(struct appender *ap, const uint8_t *bits,
+                                  const struct pq_run *runs, size_t n_runs)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+        st = pq_out_add_validity(ap->out, bits, runs[i].begin, runs[i].n, ap->err);
+        ap->out->n_rows += runs[i].n;
+    }
+    return st;
+}
+
 /* *done is false, and nothing has changed, when the page holds other lists. */
 static grebe_status append_lists(struct appender *ap, const struct pq_page *page,
                                  const struct pq_page_view *view, const struct pq_run *runs,
                                  size_t n_runs, bool *done)
 {
-    struct pq_out *out = ap->out;
     *done = false;
     uint32_t len = page->n_rows == 0 ? 0 : page->n_values / page->n_rows;
     if (page->begins_inside_row || len == 0 || page->n_values % page->n_rows != 0 ||
         !pq_levels_are_max(&view->def) || !pq_levels_are_periodic(&view->rep, &len) ||
-        !fits_lists(out, len)) {
+        !fits_lists(ap->out, len)) {
         return GREBE_OK;
     }
     struct pq_run *scaled =
@@ -142,15 +165,88 @@ static grebe_status append_lists(struct appender *ap, const struct pq_page *page
     if (scaled == NULL) {
         return GREBE_ENOMEM;
     }
-    int64_t n_rows = 0;
-    for (size_t i = 0; i < n_runs; i++) {
-        scaled[i] = (struct pq_run){ runs[i].begin * len, runs[i].n * len };
-        n_rows += runs[i].n;
+    memcpy(scaled, runs, n_runs * sizeof *scaled);
+    *done = true;
+    grebe_status st = append_list_values(ap, page, view, page->n_values, scaled, n_runs, len);
+    return st == GREBE_OK ? add_list_rows(ap, NULL, runs, n_runs) : st;
+}
+
+/* ---- lists of one length among null lists ---- */
+
+/* Whether n bytes are all `value`. */
+static bool bytes_are(const uint8_t *p, size_t n, uint8_t value)
+{
+    return n == 0 || (p[0] == value && memcmp(p, p + 1, n - 1) == 0);
+}
+
+/* Which rows hold a list; all lists have *len elements (0: not known yet), none of them null.
+ * false: the page holds something else. */
+static bool find_lists(const struct appender *ap, const struct pq_page *page, const uint8_t *rep,
+                       const uint8_t *def, uint8_t *bits, uint32_t *len, uint32_t *n_lists)
+{
+    uint8_t max_def = ap->c.leaf->max_def;
+    uint8_t list_def = (uint8_t)(ap->c.leaf->node->def_slot - 1);
+    uint32_t n = page->n_values;
+    uint32_t i = 0;
+    memset(bits, 0, (page->n_rows + 7) / 8);
+    *n_lists = 0;
+    for (uint32_t row = 0; row < page->n_rows; row++) {
+        if (i == n || rep[i] != 0) {
+            return false;
+        }
+        if (def[i] < list_def) {
+            /* Null; entries that go on with it are DuckDB's and stand for nothing. */
+            for (i++; i < n && rep[i] == 1 && def[i] < list_def; i++) {
+            }
+            continue;
+        }
+        if (*len == 0) {
+            uint32_t end = i + 1;
+            while (end < n && rep[end] == 1) {
+                end++;
+            }
+            *len = end - i;
+        }
+        if (n - i < *len || !bytes_are(def + i, *len, max_def) ||
+            !bytes_are(rep + i + 1, *len - 1, 1)) {
+            return false;
+        }
+        bits[row / 8] |= (uint8_t)(1u << row % 8);
+        ++*n_lists;
+        i += *len;
+    }
+    return i == n;
+}
+
+static grebe_status append_null_lists(struct appender *ap, const struct pq_page *page,
+                                      const struct pq_page_view *view, const struct pq_run *runs,
+                                      size_t n_runs, bool *done)
+{
+    struct pq_scratch *s = ap->s;
+    uint32_t len = ap->out->list_len, n_lists = 0;
+    *done = false;
+    if (page->begins_inside_row || page->n_rows == 0) {
+        return GREBE_OK;
+    }
+    uint8_t *rep = pq_space_get(s, &s->rep, page->n_values, ap->err);
+    uint8_t *def = pq_space_get(s, &s->def, page->n_values, ap->err);
+    uint8_t *bits = pq_space_get(s, &s->rows, (page->n_rows + 7) / 8, ap->err);
+    struct pq_run *ranked = pq_space_get(s, &s->value_runs, n_runs * sizeof *ranked, ap->err);
+    if (rep == NULL || def == NULL || bits == NULL || ranked == NULL) {
+        return GREBE_ENOMEM;
+    }
+    grebe_status st = pq_levels_decode(&view->rep, rep, ap->err);
+    if (st == GREBE_OK) {
+        st = pq_levels_decode(&view->def, def, ap->err);
+    }
+    if (st != GREBE_OK || !find_lists(ap, page, rep, def, bits, &len, &n_lists)) {
+        return st;
     }
     *done = true;
-    out->n_rows += n_rows;
-    return pq_values_append(&ap->c, &ap->dictionary, page, view->values, view->values_len,
-                            page->n_values, scaled, n_runs, ap->s, out, ap->err);
+    ap->out->list_len = len;
+    size_t n_ranked = rank_runs(bits, runs, n_runs, ranked);
+    st = append_list_values(ap, page, view, n_lists * len, ranked, n_ranked, len);
+    return st == GREBE_OK ? add_list_rows(ap, bits, runs, n_runs) : st;
 }
 
 /* ---- levels ---- */
@@ -315,6 +411,9 @@ static grebe_status append_page(struct appender *ap, struct pq_page *page,
     if (out->mode == PQ_OUT_LISTS && !is_head) {
         bool done = false;
         st = append_lists(ap, page, &view, runs, n_runs, &done);
+        if (st == GREBE_OK && !done) {
+            st = append_null_lists(ap, page, &view, runs, n_runs, &done);
+        }
         if (done || st != GREBE_OK) {
             return st;
         }

@@ -8,7 +8,8 @@
  *
  * The output has one of three modes:
  *   FLAT    one entry a row; nulls in a bitmap, made when the first null is seen
- *   LISTS   lists that all have list_len elements, none null: no levels are kept
+ *   LISTS   lists that all have list_len elements, none of them null, and null lists: one entry
+ *           a row, no levels are kept
  *   LEVELS  repetition and definition levels of every entry, for everything else
  * LISTS turns into LEVELS when a page does not fit it. Values are kept one after another
  * without room for nulls; assembly makes the room.
@@ -37,14 +38,14 @@ struct pq_out {
     enum pq_out_mode mode;
     uint64_t limit_bytes;   /* of each block */
     int64_t n_rows;
-    int64_t n_entries;      /* FLAT: rows; LEVELS: levels; LISTS: n_values */
+    int64_t n_entries;      /* FLAT, LISTS: rows; LEVELS: levels */
     int64_t n_values;       /* not null */
     int64_t rows_expected;  /* what will be asked for in all: sizes the blocks */
-    uint32_t list_len;      /* LISTS; 0 while there are no rows */
+    uint32_t list_len;      /* LISTS; 0 while no list was seen */
     int offset_width;       /* 4 or 8 for byte strings, else 0 */
     struct pq_block values; /* fixed width, bits, or the bytes of strings */
     struct pq_block offsets; /* n_values + 1 of them */
-    struct pq_block validity; /* FLAT; empty while no null was seen */
+    struct pq_block validity; /* FLAT, LISTS; empty while no null was seen */
     struct pq_block rep, def; /* LEVELS; rep stays empty where max_rep is 0 */
     /* FLAT, LISTS: all values as they lie in the file, instead of `values`. */
     const unsigned char *view;

@@ -125,9 +125,9 @@ static grebe_status run_unit(struct fetch *f, struct unit *u, struct pq_scratch 
     for (size_t i = u->part_begin; i < u->part_end && u->slice.n == 0; i++) {
         n_rows += f->parts[i].n_rows;
     }
-    pq_out_init(&u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
-                pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin,
-                               u->part_end - u->part_begin));
+    pq_out_init(
+        &u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
+        pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin));
     bool may_view = f->may_view && f->n_parts == 1 && u->slice.n == 0;
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         const struct pq_part *part = &f->parts[i];

@@ -94,7 +94,7 @@ static grebe_status begin_validity(struct pq_out *o, int64_t n, grebe_error *err
 grebe_status pq_out_add_validity(struct pq_out *o, const uint8_t *bits, int64_t begin, int64_t n,
                                  grebe_error *err)
 {
-    assert(o->mode == PQ_OUT_FLAT);
+    assert(o->mode != PQ_OUT_LEVELS);
     if (n > 0 && (bits != NULL || o->validity.region != NULL)) {
         grebe_status st = begin_validity(o, n, err);
         if (st != GREBE_OK) {
@@ -127,7 +127,9 @@ grebe_status pq_out_to_levels(struct pq_out *o, grebe_error *err)
         return GREBE_OK;
     }
     assert(o->mode == PQ_OUT_LISTS && o->view == NULL);
-    size_t n = (size_t)o->n_values;
+    const uint8_t *bits = o->validity.region == NULL ? NULL : o->validity.region->data;
+    int64_t n_lists = bits == NULL ? o->n_rows : bitmap_count(bits, 0, o->n_rows);
+    uint64_t n = (uint64_t)o->n_values + (uint64_t)(o->n_rows - n_lists);
     grebe_status st = pq_block_reserve(o, &o->rep, n, err);
     if (st == GREBE_OK) {
         st = pq_block_reserve(o, &o->def, n, err);
@@ -135,16 +137,21 @@ grebe_status pq_out_to_levels(struct pq_out *o, grebe_error *err)
     if (st != GREBE_OK) {
         return st;
     }
-    if (n > 0) {
-        memset(o->rep.region->data, 1, n);
-        memset(o->def.region->data, o->leaf->max_def, n);
-        for (size_t i = 0; i < n; i += o->list_len) {
-            o->rep.region->data[i] = 0;
-        }
+    size_t at = 0;
+    for (int64_t row = 0; row < o->n_rows; row++) {
+        bool is_list = bits == NULL || bit_get(bits, row);
+        size_t len = is_list ? o->list_len : 1;
+        memset(o->rep.region->data + at, 1, len);
+        o->rep.region->data[at] = 0;
+        /* a null list: one level below that of a list without elements */
+        memset(o->def.region->data + at, is_list ? o->leaf->max_def : o->node->def_slot - 2, len);
+        at += len;
     }
-    o->rep.len = n;
-    o->def.len = n;
-    o->n_entries = (int64_t)n;
+    assert(at == n);
+    o->rep.len = at;
+    o->def.len = at;
+    o->n_entries = (int64_t)at;
+    block_release(&o->validity);
     o->mode = PQ_OUT_LEVELS;
     return GREBE_OK;
 }
@@ -197,17 +204,19 @@ grebe_status pq_out_append(struct pq_out *o, const struct pq_out *from, grebe_er
     if (from->n_rows == 0) {
         return GREBE_OK;
     }
-    if (o->mode == PQ_OUT_LISTS && from->mode == PQ_OUT_LISTS && o->list_len == 0) {
-        o->list_len = from->list_len;
+    if (o->mode == PQ_OUT_LISTS && from->mode == PQ_OUT_LISTS) {
+        /* 0: only null lists so far */
+        o->list_len = o->list_len == 0 ? from->list_len : o->list_len;
+        other->list_len = from->list_len == 0 ? o->list_len : from->list_len;
     }
     if (o->mode != from->mode || o->list_len != from->list_len) {
         GREBE_TRY(pq_out_to_levels(o, err));
         GREBE_TRY(pq_out_to_levels(other, err));
     }
-    if (o->mode == PQ_OUT_FLAT) {
+    if (o->mode != PQ_OUT_LEVELS) {
         GREBE_TRY(pq_out_add_validity(
-            o, from->validity.region == NULL ? NULL : from->validity.region->data, 0,
-            from->n_entries, err));
+            o, from->validity.region == NULL ? NULL : from->validity.region->data, 0, from->n_rows,
+            err));
     } else {
         GREBE_TRY(append_bytes(o, &o->rep, from->rep.region == NULL ? NULL : from->rep.region->data,
                                from->rep.len, err));
