@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows as Python objects: conversions import their host only when they are called."""
 
+import re
+
 from . import _core
+
+_NUMPY_OF = {"int8": "i1", "int16": "i2", "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4",
+             "uint64": "u8", "halffloat": "f2", "float": "f4", "double": "f8"}
 
 
 class Schema(_core.Schema):
@@ -26,6 +31,32 @@ class Schema(_core.Schema):
 def _table(rows):
     import pyarrow
     return pyarrow.table(rows)
+
+
+def _no_values(schema):
+    """What to_numpy gives when there are no rows: arrays of the same type and shape, of length 0."""
+    import numpy
+    out = {}
+    for name, type_name in zip(schema.names, schema.types):
+        vector = re.fullmatch(r"fixed_size_list<(\w+)>\[(\d+)\]", type_name)
+        item = _NUMPY_OF.get(vector[1] if vector else type_name)
+        if item is not None:
+            out[name] = numpy.empty((0, int(vector[2])) if vector else 0, item)
+        else:
+            out[name] = schema.to_pyarrow().empty_table()[name].to_numpy(zero_copy_only=False)
+    return out
+
+
+def _join(parts):
+    """One array of many; vectors of which some are null, and others not, become an array of vectors."""
+    import numpy
+    if len({part.ndim for part in parts}) > 1:
+        rows = [row for part in parts for row in part]
+        out = numpy.empty(len(rows), object)
+        for i, row in enumerate(rows): # one by one: numpy would take equal lengths for a second dimension
+            out[i] = row
+        return out
+    return numpy.concatenate(parts)
 
 
 class _Convert:
@@ -76,11 +107,10 @@ class Stream(_Convert, _core.Stream):
 
     def to_numpy(self):
         """``{name: array}`` of all rows that remain."""
-        import numpy
         parts = [batch.to_numpy() for batch in self]
         if not parts:
-            return {}
-        return {name: numpy.concatenate([p[name] for p in parts]) for name in parts[0]}
+            return _no_values(self.schema)
+        return {name: _join([p[name] for p in parts]) for name in parts[0]}
 
     def __enter__(self):
         return self
