@@ -61,7 +61,13 @@ struct cli {
     grebe_cancel *cancel;
     grebe_call_options call; /* threads, memory, cancel, progress */
     struct progress *progress;
+    struct cli_block *blocks; /* cli_alloc */
 };
+
+/** Zeroed memory that is freed when the process ends; ends the process (exit 10) when there is none. */
+void *cli_alloc(struct cli *cli, size_t n, size_t size);
+char *cli_copy(struct cli *cli, const char *text);
+void cli_free_all(struct cli *cli);
 
 /* ---- cmd_table.c ---- */
 extern const struct cmd *const cmd_list[]; /* NULL-ended, in the order of the help */
@@ -97,14 +103,13 @@ int open_source(struct cli *cli, const char *uri, grebe_source **out);
 /** Open a table for writing (or for log, tag, …). */
 int open_table(struct cli *cli, const char *uri, grebe_table **out);
 
-/** Fill scan options from --columns, --where, --rows, --limit, --with-row-id. The names stay
- *  alive until the process ends. */
+/** Fill scan options from --columns, --where, --rows, --limit, --with-row-id; names are cli_alloc'd. */
 int scan_options_from(struct cli *cli, grebe_scan_options *out);
 /** Fill write options from --group, --compression, …, and transaction options. */
 int write_options_from(struct cli *cli, grebe_write_options *out);
 int txn_options_from(struct cli *cli, grebe_txn_options *out);
 
-/** "a,\"b,c\",d" to names. Exit code; the memory stays until the process ends. */
+/** "a,\"b,c\",d" to names, cli_alloc'd. Exit code. */
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n);
 
 #endif

@@ -9,13 +9,39 @@
 #include "opt.h"
 #include "out.h"
 
-static void *must(void *p)
+struct cli_block {
+    struct cli_block *next;
+    max_align_t data[];
+};
+
+void *cli_alloc(struct cli *cli, size_t n, size_t size)
 {
-    if (p == NULL) {
+    struct cli_block *b = size > 0 && n > (SIZE_MAX / 2) / size
+                              ? NULL
+                              : calloc(1, sizeof *b + (n * size > 0 ? n * size : 1));
+    if (b == NULL) {
         fputs("grebe: out of memory\n", stderr);
         exit(EXIT_CODE_LIMIT);
     }
-    return p;
+    b->next = cli->blocks;
+    cli->blocks = b;
+    return b->data;
+}
+
+char *cli_copy(struct cli *cli, const char *text)
+{
+    char *copy = cli_alloc(cli, strlen(text) + 1, 1);
+    strcpy(copy, text);
+    return copy;
+}
+
+void cli_free_all(struct cli *cli)
+{
+    while (cli->blocks != NULL) {
+        struct cli_block *next = cli->blocks->next;
+        free(cli->blocks);
+        cli->blocks = next;
+    }
 }
 
 static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
@@ -101,10 +127,10 @@ int split_names(struct cli *cli, const char *text, const char ***out, size_t *n)
     for (const char *p = text; *p != '\0'; p++) {
         max += *p == ',';
     }
-    const char **names = must(calloc(max, sizeof *names));
+    const char **names = cli_alloc(cli, max, sizeof *names);
     size_t count = 0;
     for (const char *p = text;;) {
-        char *name = must(malloc(strlen(p) + 1));
+        char *name = cli_alloc(cli, strlen(p) + 1, 1);
         if (!next_name(&p, name)) {
             return out_usage(cli, "expected names separated by commas, found \"%s\"", text);
         }
@@ -146,7 +172,7 @@ static int parse_compression(struct cli *cli, grebe_write_options *out)
     if (text == NULL) {
         return 0;
     }
-    char *name = must(strdup(text));
+    char *name = cli_copy(cli, text);
     char *colon = strchr(name, ':');
     if (colon != NULL) {
         char *end = NULL;
@@ -182,7 +208,7 @@ int write_options_from(struct cli *cli, grebe_write_options *out)
     while (opt_nth(cli, "group", n_groups) != NULL) {
         n_groups++;
     }
-    grebe_group_spec *groups = must(calloc(n_groups + 1, sizeof *groups));
+    grebe_group_spec *groups = cli_alloc(cli, n_groups + 1, sizeof *groups);
     for (size_t i = 0; i < n_groups; i++) {
         const char **names = NULL;
         code = split_names(cli, opt_nth(cli, "group", i), &names, &groups[i].n_columns);

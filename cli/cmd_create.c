@@ -147,7 +147,7 @@ int cmd_create(struct cli *cli)
     size_t n_from = 0;
     char *sources[OPT_VALUES_MAX + 1];
     for (; opt_nth(cli, "from", n_from) != NULL; n_from++) {
-        sources[n_from] = strdup(opt_nth(cli, "from", n_from));
+        sources[n_from] = cli_copy(cli, opt_nth(cli, "from", n_from));
     }
     for (size_t i = 1; i < cli->n_positional && n_from < OPT_VALUES_MAX; i++) {
         sources[n_from++] = cli->positional[i];

@@ -160,5 +160,6 @@ int main(int argc, char **argv)
     signal(SIGTERM, SIG_DFL);
     grebe_cancel_free(cli.cancel);
     grebe_context_free(cli.ctx);
+    cli_free_all(&cli);
     return code;
 }
