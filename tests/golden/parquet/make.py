@@ -97,12 +97,7 @@ import polars as pl
 
 pl.from_arrow(ALL.drop_columns(["f16", "m"])).write_parquet("pl_default.parquet", row_group_size=250, data_page_size=300)
 
-# Lists of floats that ARROW:schema calls fixed_size_list<float>[4] though one is short and, in the second file, the next
-# one long, so that the total is right.
-import base64
-
-hint = base64.b64encode(pa.schema([pa.field("v", pa.list_(pa.float32(), 4))]).serialize().to_pybytes())
-for name, at in (("false_fixed_list_short", {30: 3}), ("false_fixed_list_even", {30: 3, 31: 5})):
+# Lists of four floats, but one is short and, in the second file, the next one long, so that the total is right.
+for name, at in (("list_short", {30: 3}), ("list_uneven", {30: 3, 31: 5})):
     lists = pa.array([[float(k) for k in range(at.get(i, 4))] for i in range(50)], type=pa.list_(pa.float32()))
-    t = pa.Table.from_arrays([lists], schema=pa.schema([pa.field("v", lists.type)], metadata={"ARROW:schema": hint}))
-    pq.write_table(t, name + ".parquet", store_schema=False, compression="none", use_dictionary=False)
+    pq.write_table(pa.table({"v": lists}), name + ".parquet", store_schema=False, compression="none", use_dictionary=False)

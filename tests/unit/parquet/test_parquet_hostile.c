@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arrow/ipc.h"
+#include "base/base64.h"
 #include "base/endian.h"
 #include "parquet/parquet_file.h"
 #include "test_support.h"
@@ -412,6 +414,67 @@ static void test_offset_index__false__not_followed(void **state)
     close_fixture(&f);
 }
 
+/* ---- an Arrow schema that says more than the lists hold ---- */
+
+static void put_fixed_hint(struct rewritten *w, struct buf *text)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    const grebe_allocator *a = mem_system();
+    struct buf message = BUF_INIT(a);
+    struct ArrowSchema hint;
+    assert_ok(schema_new(a, "+s", "", false, 1, &hint, &err));
+    assert_ok(schema_new(a, "+w:4", "v", true, 1, hint.children[0], &err));
+    assert_ok(schema_new(a, "f", "element", true, 0, hint.children[0]->children[0], &err));
+    assert_ok(ipc_schema_encode(&message, &hint, &err));
+    assert_ok(base64_encode(text, message.data, message.len, &err));
+    schema_release(&hint);
+    buf_release(&message);
+    w->footer.key_values = arena_array(&w->ar, 1, sizeof *w->footer.key_values);
+    w->footer.n_key_values = 1;
+    w->footer.key_values[0] =
+        (struct pq_key_value){ { (const unsigned char *)"ARROW:schema", 12 },
+                               { text->data, text->len } };
+}
+
+static void test_fixed_list__another_length_in_the_file__corrupt(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "list_short.parquet", "list_uneven.parquet" };
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        struct rewritten w;
+        struct buf text = BUF_INIT(mem_system());
+        size_t len;
+        unsigned char *bytes = read_golden(files[i], &len);
+        open_fixture(&f);
+        load(&w, bytes, len);
+        put_fixed_hint(&w, &text);
+        store(&w, &f, "", 0);
+        grebe_error err = GREBE_ERROR_INIT;
+        struct format_reader *r = NULL;
+        struct ArrowArray rows;
+        const int64_t bad[] = { 3, 30 };
+        assert_ok(parquet_format.open(f.store, "x.parquet", NULL, &r, &err));
+        assert_string_equal(r->schema.children[0]->format, "+w:4");
+        for (int again = 0; again < 2; again++) {
+            assert_fails(r->ops->read(r, NULL, 0, 0, 50, &f.call, &rows, &err), GREBE_ECORRUPT,
+                         "another length");
+            assert_fails(r->ops->take(r, NULL, 0, bad, 2, &f.call, &rows, &err), GREBE_ECORRUPT,
+                         "another length");
+        }
+        r->ops->close(r);
+        /* without the claim they are lists like any other */
+        put_file(&f, "y.parquet", bytes, len);
+        assert_ok(parquet_format.open(f.store, "y.parquet", NULL, &r, &err));
+        assert_int_equal(use_file(&f, r), 1);
+        r->ops->close(r);
+        buf_release(&text);
+        unload(&w);
+        free(bytes);
+        close_fixture(&f);
+    }
+}
+
 /* ---- memory ---- */
 
 static grebe_status use_with_allocator(const grebe_allocator *a, const unsigned char *bytes,
@@ -489,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_chunk__hostile_numbers__named_errors),
         cmocka_unit_test(test_group__impossible_rows__refused),
         cmocka_unit_test(test_offset_index__false__not_followed),
+        cmocka_unit_test(test_fixed_list__another_length_in_the_file__corrupt),
         cmocka_unit_test(test_read__no_memory__no_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,31 +318,6 @@ static void test_read__vectors_of_our_writer__views_of_the_map(void **state)
     close_fixture(&f);
 }
 
-static void test_read__false_fixed_size__corrupt(void **state)
-{
-    (void)state;
-    static const char *const files[] = { "false_fixed_list_short", "false_fixed_list_even" };
-    struct fixture f;
-    open_fixture(&f, 1);
-    for (size_t i = 0; i < 2; i++) {
-        char path[512];
-        grebe_error err = GREBE_ERROR_INIT;
-        struct ArrowArray rows;
-        const int64_t bad[] = { 3, 30 };
-        snprintf(path, sizeof path, GOLDEN "%s.parquet", files[i]);
-        struct format_reader *r = open_file(&f, path);
-        assert_string_equal(r->schema.children[0]->format, "+w:4");
-        for (int again = 0; again < 2; again++) {
-            assert_fails(r->ops->read(r, NULL, 0, 0, 50, &f.call, &rows, &err), GREBE_ECORRUPT,
-                         "another length");
-            assert_fails(r->ops->take(r, NULL, 0, bad, 2, &f.call, &rows, &err), GREBE_ECORRUPT,
-                         "another length");
-        }
-        r->ops->close(r);
-    }
-    close_fixture(&f);
-}
-
 /* ---- files of other hands ---- */
 
 static void expect_column(struct fixture *f, const char *file, const char *column,
@@ -543,7 +518,6 @@ int main(void)
         cmocka_unit_test(test_open__unchanged_file__one_stat_no_reads),
         cmocka_unit_test(test_open__file_replaced__new_content_read),
         cmocka_unit_test(test_read__vectors_of_our_writer__views_of_the_map),
-        cmocka_unit_test(test_read__false_fixed_size__corrupt),
         cmocka_unit_test(test_read__odd_files__known_values),
         cmocka_unit_test(test_read__bad_files__named_errors),
         cmocka_unit_test(test_take__page_with_right_checksum__not_hurt_by_the_bad_one),
