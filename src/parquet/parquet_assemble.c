@@ -576,6 +576,45 @@ static grebe_status build_even_lists(const struct assembler *as, const struct pq
                           : st;
 }
 
+/*
+ * An element that goes on with a list needs that list to be open: in its row, the entry before
+ * has reached at least as deep. Otherwise it would end up in a list of the row before. Entries
+ * that go on with a list and are no elements (DuckDB writes them in null arrays) are left out
+ * everywhere and do no harm.
+ */
+static grebe_status check_levels(const struct assembler *as, const struct pq_node *top,
+                                 const struct pq_out *o)
+{
+    struct levels l = levels_of(o);
+    uint8_t def_min[PQ_DEPTH_MAX + 2] = { 0 }; /* by repetition level */
+    uint8_t open = 0;
+    const struct pq_node *node = top;
+    while (node->kind != PQ_NODE_LEAF) {
+        const struct pq_node *next = NULL;
+        if (node->kind == PQ_NODE_LIST || node->kind == PQ_NODE_MAP) {
+            def_min[node->rep + 1] = (uint8_t)(node->def + 1);
+        }
+        for (uint32_t i = 0; i < node->n_children && next == NULL; i++) {
+            const struct pq_node *child = &node->children[i];
+            bool is_on_path = o->node->leaf >= child->leaf_begin && o->node->leaf < child->leaf_end;
+            next = is_on_path ? child : NULL;
+        }
+        assert(next != NULL);
+        node = next;
+    }
+    for (int64_t i = 0; i < l.n && l.rep != NULL; i++) {
+        uint8_t needed = def_min[l.rep[i]];
+        if (l.rep[i] > 0 && l.def[i] < needed) {
+            continue;
+        }
+        if (l.rep[i] > 0 && open < needed) {
+            return corrupt(as, "an element of a list that is null or empty");
+        }
+        open = l.def[i];
+    }
+    return GREBE_OK;
+}
+
 /* Whether what build_even_lists() does to null lists of fixed size can be done: room is made in
  * values of fixed width. */
 static bool can_build_even(const struct pq_node *node, const struct pq_out *o)
@@ -613,6 +652,9 @@ grebe_status pq_assemble(const grebe_allocator *a, const struct pq_node *node,
         st = build_even_lists(&as, node, n_rows, out);
     } else {
         st = pq_out_to_levels(first, err);
+        for (uint32_t i = 0; i < node->leaf_end - node->leaf_begin && st == GREBE_OK; i++) {
+            st = check_levels(&as, node, &outs[i]);
+        }
         if (st == GREBE_OK) {
             st = build_node(&as, node, schema, n_rows, out);
         }
