@@ -111,6 +111,8 @@ class Table(_core.Table):
         return open_table, (self.uri, self.version, getattr(self, "_compat", None))
 
     def __repr__(self):
+        if self.closed:
+            return "<grebe.Table closed>"
         return f"<grebe.Table {self.uri!r} version {self.version}: {self.num_rows} rows, {len(self.schema)} columns>"
 
 

@@ -45,6 +45,7 @@ struct core_batch {
 struct core_stream {
     PyObject_HEAD
     struct ArrowArrayStream stream;
+    bool is_busy; /* a call is under way, perhaps without the GIL: no other may touch it */
 };
 struct core_schema {
     PyObject_HEAD
@@ -84,8 +85,12 @@ int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
 struct core_table {
     PyObject_HEAD
     grebe_table *table;
+    int n_calls;    /* under way, perhaps without the GIL; the last one closes what was closed meanwhile */
+    bool is_closed; /* for everybody who comes now */
 };
 PyObject *core_table_new(grebe_table *table); /* moved in */
+/** The open table of a grebe.Table; NULL with an exception. */
+grebe_table *core_table_of(PyObject *self);
 PyObject *core_table_open(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);

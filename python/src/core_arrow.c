@@ -339,6 +339,10 @@ PyObject *core_stream_new(struct ArrowArrayStream *stream)
 
 static bool stream_is_open(struct core_stream *s)
 {
+    if (s->is_busy) {
+        PyErr_SetString(PyExc_ValueError, "the stream is in use by another call");
+        return false;
+    }
     if (s->stream.release == NULL) {
         PyErr_SetString(PyExc_ValueError, "the stream was consumed or closed");
         return false;
@@ -385,12 +389,14 @@ static PyObject *stream_next(PyObject *self)
     if (!stream_is_open(s)) {
         return NULL;
     }
+    s->is_busy = true;
     Py_BEGIN_ALLOW_THREADS
     code = s->stream.get_next(&s->stream, &array);
     if (code == 0 && array.release != NULL) {
         code = s->stream.get_schema(&s->stream, &schema);
     }
     Py_END_ALLOW_THREADS
+    s->is_busy = false;
     if (code != 0) {
         if (array.release != NULL) {
             array.release(&array);
@@ -408,6 +414,9 @@ static PyObject *stream_close(PyObject *self, PyObject *unused)
     (void)unused;
     struct core_stream *s = (struct core_stream *)self;
     if (s->stream.release != NULL) {
+        if (!stream_is_open(s)) {
+            return NULL;
+        }
         struct ArrowArrayStream stream = s->stream;
         s->stream.release = NULL;
         Py_BEGIN_ALLOW_THREADS

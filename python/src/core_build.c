@@ -89,6 +89,8 @@ static int make_schema(const char *format, const char *name, struct ArrowSchema 
 
 /* ---- buffers ---- */
 
+enum { BUFFER_DIMS_MAX = 8 };
+
 static const char *arrow_format(const char *format, Py_ssize_t itemsize)
 {
     while (*format == '@' || *format == '=' || *format == '<') {
@@ -116,7 +118,7 @@ static int bits_from_bools(struct node *n, const unsigned char *bools, int64_t l
     return bits != NULL ? 0 : -1;
 }
 
-/* view is moved in on success. */
+/* view is moved in on success. Strided memory (a slice, a transposed matrix) is copied. */
 static int column_from_view(Py_buffer *view, const char *name, struct ArrowArray *array,
                             struct ArrowSchema *schema)
 {
@@ -126,19 +128,37 @@ static int column_from_view(Py_buffer *view, const char *name, struct ArrowArray
         n *= view->shape[i];
     }
     struct node *node = array_init(array, n, 2);
-    if (node == NULL || make_schema(format, view->ndim == 2 ? "item" : name, schema) != 0) {
+    if (node == NULL || make_schema(format, view->ndim > 1 ? "item" : name, schema) != 0) {
         return -1;
     }
-    if (format[0] == 'b') {
-        if (bits_from_bools(node, view->buf, n) != 0) {
+    void *copy = NULL;
+    if (!PyBuffer_IsContiguous(view, 'C')) {
+        copy = malloc((size_t)view->len + 64);
+        if (copy == NULL) {
+            PyErr_NoMemory();
             return -1;
         }
-        PyBuffer_Release(view);
-        free(view);
+        if (PyBuffer_ToContiguous(copy, view, view->len, 'C') != 0) {
+            free(copy);
+            return -1;
+        }
+    }
+    if (format[0] == 'b') {
+        int result = bits_from_bools(node, copy != NULL ? copy : view->buf, n);
+        free(copy);
+        if (result != 0) {
+            return -1;
+        }
+    } else if (copy != NULL) {
+        node->owned[1] = copy;
+        node->buffers[1] = copy;
     } else {
         node->buffers[1] = view->buf;
         node->view = view;
+        return 0;
     }
+    PyBuffer_Release(view);
+    free(view);
     return 0;
 }
 
@@ -177,20 +197,23 @@ static int from_buffer(PyObject *values, const char *name, struct ArrowArray *ar
         PyErr_NoMemory();
         return -1;
     }
-    if (PyObject_GetBuffer(values, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    if (PyObject_GetBuffer(values, view, PyBUF_FORMAT | PyBUF_STRIDED_RO) != 0) {
         PyErr_Clear();
         free(view);
         return 0;
     }
     if (arrow_format(view->format != NULL ? view->format : "B", view->itemsize) == NULL ||
-        view->ndim < 1 || view->ndim > 2 || PyBytes_Check(values)) {
+        view->ndim < 1 || view->ndim > BUFFER_DIMS_MAX || PyBytes_Check(values)) {
         PyBuffer_Release(view);
         free(view);
         return 0;
     }
-    int64_t length = view->shape[0];
-    int64_t dim = view->ndim == 2 ? view->shape[1] : 0;
-    bool is_vector = view->ndim == 2;
+    int ndim = view->ndim;
+    int64_t shape[BUFFER_DIMS_MAX], lengths[BUFFER_DIMS_MAX]; /* lengths: of what lies above dimension i */
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = view->shape[i];
+        lengths[i] = i == 0 ? 1 : lengths[i - 1] * shape[i - 1];
+    }
     if (column_from_view(view, name, array, schema) != 0) {
         if (array->release == NULL || ((struct node *)array->private_data)->view == NULL) {
             PyBuffer_Release(view);
@@ -199,9 +222,11 @@ static int from_buffer(PyObject *values, const char *name, struct ArrowArray *ar
         release_both(array, schema);
         return -1;
     }
-    if (is_vector && wrap_vectors(length, dim, name, array, schema) != 0) {
-        release_both(array, schema);
-        return -1;
+    for (int i = ndim - 1; i > 0; i--) {
+        if (wrap_vectors(lengths[i], shape[i], i > 1 ? "item" : name, array, schema) != 0) {
+            release_both(array, schema);
+            return -1;
+        }
     }
     return 1;
 }

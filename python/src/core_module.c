@@ -21,12 +21,17 @@ static PyObject *core_register(PyObject *self, PyObject *args)
 
 static PyObject *core_set_threads(PyObject *self, PyObject *args)
 {
-    unsigned int n = 0;
+    enum { THREADS_MAX = 256 };
+    Py_ssize_t n = 0;
     (void)self;
-    if (!PyArg_ParseTuple(args, "I", &n)) {
+    if (!PyArg_ParseTuple(args, "n", &n)) {
         return NULL;
     }
-    grebe_context_set_threads(core.ctx, n);
+    if (n < 0 || n > THREADS_MAX) {
+        PyErr_Format(PyExc_ValueError, "threads: expected a number from 0 to %d, found %zd", THREADS_MAX, n);
+        return NULL;
+    }
+    grebe_context_set_threads(core.ctx, (uint32_t)n);
     Py_RETURN_NONE;
 }
 

@@ -3,14 +3,48 @@
 
 #include <string.h>
 
-static grebe_table *table_of(PyObject *self)
+grebe_table *core_table_of(PyObject *self)
 {
-    grebe_table *t = ((struct core_table *)self)->table;
-    if (t == NULL) {
+    struct core_table *t = (struct core_table *)self;
+    if (t->is_closed) {
         PyErr_SetString(PyExc_ValueError, "the table is closed");
+        return NULL;
     }
-    return t;
+    return t->table;
 }
+
+/* Close what close() asked for, once no call uses it. */
+static void close_if_unused(struct core_table *t)
+{
+    if (t->is_closed && t->n_calls == 0) {
+        grebe_table *table = t->table;
+        t->table = NULL;
+        grebe_table_close(table);
+    }
+}
+
+/* Another thread, or Python code that runs while arguments are read, may call close() meanwhile. */
+static PyObject *with_table(PyObject *self, PyObject *args, PyObject *kwargs,
+                            PyObject *(*call)(grebe_table *, PyObject *, PyObject *))
+{
+    struct core_table *t = (struct core_table *)self;
+    grebe_table *table = core_table_of(self);
+    if (table == NULL) {
+        return NULL;
+    }
+    t->n_calls++;
+    PyObject *result = call(table, args, kwargs);
+    t->n_calls--;
+    close_if_unused(t);
+    return result;
+}
+
+/* The method table_<name> of Python, around <name>_of(table, args, kwargs). */
+#define TABLE_METHOD(name)                                                       \
+    static PyObject *table_##name(PyObject *self, PyObject *args, PyObject *kwargs) \
+    {                                                                            \
+        return with_table(self, args, kwargs, name##_of);                        \
+    }
 
 PyObject *core_table_new(grebe_table *table)
 {
@@ -27,7 +61,8 @@ PyObject *core_table_new(grebe_table *table)
 static void table_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    grebe_table_close(((struct core_table *)self)->table);
+    ((struct core_table *)self)->is_closed = true;
+    close_if_unused((struct core_table *)self);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
     Py_DECREF(type);
@@ -115,13 +150,40 @@ static const char *text_item(PyObject *dict, const char *name)
     return v == NULL || v == Py_None ? NULL : PyUnicode_AsUTF8AndSize(v, NULL);
 }
 
-static int int_item(PyObject *dict, const char *name, int64_t *out)
+static int int_item(PyObject *dict, const char *name, int64_t min, int64_t max, int64_t *out)
 {
     PyObject *v = PyDict_GetItemString(dict, name);
     if (v != NULL && v != Py_None) {
         *out = PyLong_AsLongLong(v);
+        if (!PyErr_Occurred() && (*out < min || *out > max)) {
+            PyErr_Format(PyExc_ValueError, "%s: expected a number from %lld to %lld, found %lld", name,
+                         (long long)min, (long long)max, (long long)*out);
+        }
     }
     return PyErr_Occurred() ? -1 : 0;
+}
+
+/* A misspelled option must not be ignored. */
+static int check_options(PyObject *options)
+{
+    static const char *const known[] = { "profile", "file_format", "compression", "compression_level",
+                                         "row_group_bytes", "row_group_rows", "groups", "durable",
+                                         "message" };
+    PyObject *keys = PyDict_Keys(options);
+    int result = keys != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
+        const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(keys, i), NULL);
+        size_t k = 0;
+        while (name != NULL && k < sizeof known / sizeof known[0] && strcmp(name, known[k]) != 0) {
+            k++;
+        }
+        if (k == sizeof known / sizeof known[0]) {
+            PyErr_Format(PyExc_TypeError, "unknown option \"%s\"", name);
+        }
+        result = PyErr_Occurred() ? -1 : 0;
+    }
+    Py_XDECREF(keys);
+    return result;
 }
 
 static int group_args(PyObject *groups, struct core_write_args *out)
@@ -155,7 +217,7 @@ int core_write_args(PyObject *options, struct core_write_args *out)
     memset(out, 0, sizeof *out);
     out->o = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
     out->keep = PyList_New(0);
-    if (out->keep == NULL) {
+    if (out->keep == NULL || check_options(options) != 0) {
         return -1;
     }
     const char *profile = text_item(options, "profile");
@@ -167,9 +229,9 @@ int core_write_args(PyObject *options, struct core_write_args *out)
     }
     out->o.file_format = text_item(options, "file_format");
     out->o.compression = text_item(options, "compression");
-    if (PyErr_Occurred() || int_item(options, "compression_level", &level) != 0 ||
-        int_item(options, "row_group_bytes", &out->o.row_group_bytes) != 0 ||
-        int_item(options, "row_group_rows", &out->o.row_group_rows) != 0) {
+    if (PyErr_Occurred() || int_item(options, "compression_level", INT32_MIN + 1, INT32_MAX, &level) != 0 ||
+        int_item(options, "row_group_bytes", 1, INT64_MAX, &out->o.row_group_bytes) != 0 ||
+        int_item(options, "row_group_rows", 1, INT64_MAX, &out->o.row_group_rows) != 0) {
         return -1;
     }
     out->o.compression_level = (int32_t)level;
@@ -266,28 +328,25 @@ static void scan_args_free(struct scan_args *s)
     Py_XDECREF(s->keep);
 }
 
-static PyObject *table_scan(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *scan_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
-    grebe_table *t = table_of(self);
-    if (t != NULL && parse_scan(args, kwargs, &s) == 0) {
+    if (parse_scan(args, kwargs, &s) == 0) {
         Py_BEGIN_ALLOW_THREADS
         st = grebe_table_scan(t, &s.o, &stream, &err);
         Py_END_ALLOW_THREADS
     }
-    if (t != NULL) {
-        scan_args_free(&s);
-    }
+    scan_args_free(&s);
     if (PyErr_Occurred()) {
         return NULL;
     }
     return st == GREBE_OK ? core_stream_new(&stream) : core_raise(&err);
 }
 
-static PyObject *table_count(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *count_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "where", NULL };
     const char *where = NULL;
@@ -295,8 +354,7 @@ static PyObject *table_count(PyObject *self, PyObject *args, PyObject *kwargs)
     grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
     grebe_status st = GREBE_OK;
     int64_t n = 0;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|z", keywords, &where)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|z", keywords, &where)) {
         return NULL;
     }
     o.where = where;
@@ -306,7 +364,7 @@ static PyObject *table_count(PyObject *self, PyObject *args, PyObject *kwargs)
     return st == GREBE_OK ? PyLong_FromLongLong(n) : core_raise(&err);
 }
 
-static PyObject *table_take(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *take_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "rows", "columns", "missing", "with_row_id", NULL };
     PyObject *rows = NULL, *columns = NULL, *keep = NULL;
@@ -320,8 +378,7 @@ static PyObject *table_take(PyObject *self, PyObject *args, PyObject *kwargs)
     struct ArrowArray array = { 0 };
     struct ArrowSchema schema = { 0 };
     grebe_status st = GREBE_EINVAL;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|Ozp", keywords, &rows, &columns,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Ozp", keywords, &rows, &columns,
                                                   &missing, &with_row_id)) {
         return NULL;
     }
@@ -352,7 +409,7 @@ static PyObject *table_schema(PyObject *self, void *unused)
     (void)unused;
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
-    grebe_table *t = table_of(self);
+    grebe_table *t = core_table_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -363,34 +420,41 @@ static PyObject *table_schema(PyObject *self, void *unused)
 static PyObject *table_version(PyObject *self, void *unused)
 {
     (void)unused;
-    grebe_table *t = table_of(self);
+    grebe_table *t = core_table_of(self);
     return t != NULL ? PyLong_FromLongLong(grebe_table_version(t)) : NULL;
 }
 
 static PyObject *table_num_rows(PyObject *self, void *unused)
 {
     (void)unused;
-    grebe_table *t = table_of(self);
+    grebe_table *t = core_table_of(self);
     return t != NULL ? PyLong_FromLongLong(grebe_table_num_rows(t)) : NULL;
+}
+
+static PyObject *table_closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct core_table *)self)->is_closed);
 }
 
 static PyObject *table_path(PyObject *self, void *unused)
 {
     (void)unused;
-    grebe_table *t = table_of(self);
+    grebe_table *t = core_table_of(self);
     return t != NULL ? PyUnicode_FromString(grebe_table_path(t)) : NULL;
 }
 
-static PyObject *table_tags(PyObject *self, void *unused)
+static PyObject *tags_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
-    (void)unused;
+    (void)args;
+    (void)kwargs;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_tag_list *tags = NULL;
-    grebe_table *t = table_of(self);
-    if (t == NULL) {
-        return NULL;
-    }
-    if (grebe_table_tags(t, &tags, &err) != GREBE_OK) {
+    grebe_status st = GREBE_OK;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_tags(t, &tags, &err);
+    Py_END_ALLOW_THREADS
+    if (st != GREBE_OK) {
         return core_raise(&err);
     }
     PyObject *dict = PyDict_New();
@@ -405,17 +469,18 @@ static PyObject *table_tags(PyObject *self, void *unused)
     return dict;
 }
 
-static PyObject *table_versions(PyObject *self, PyObject *unused)
+static PyObject *versions_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
-    (void)unused;
+    (void)args;
+    (void)kwargs;
     grebe_error err = GREBE_ERROR_INIT;
     int64_t *versions = NULL;
     size_t n = 0;
-    grebe_table *t = table_of(self);
-    if (t == NULL) {
-        return NULL;
-    }
-    if (grebe_table_versions(t, &versions, &n, &err) != GREBE_OK) {
+    grebe_status st = GREBE_OK;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_versions(t, &versions, &n, &err);
+    Py_END_ALLOW_THREADS
+    if (st != GREBE_OK) {
         return core_raise(&err);
     }
     PyObject *list = PyList_New((Py_ssize_t)n);
@@ -429,17 +494,20 @@ static PyObject *table_versions(PyObject *self, PyObject *unused)
     return list;
 }
 
-static PyObject *table_log(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *log_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "limit", NULL };
     Py_ssize_t limit = 0;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_log *log = NULL;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|n", keywords, &limit)) {
+    grebe_status st = GREBE_OK;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|n", keywords, &limit)) {
         return NULL;
     }
-    if (grebe_table_log(t, limit > 0 ? (size_t)limit : 0, &log, &err) != GREBE_OK) {
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_table_log(t, limit > 0 ? (size_t)limit : 0, &log, &err);
+    Py_END_ALLOW_THREADS
+    if (st != GREBE_OK) {
         return core_raise(&err);
     }
     PyObject *list = PyList_New(0);
@@ -459,14 +527,14 @@ static PyObject *table_log(PyObject *self, PyObject *args, PyObject *kwargs)
     return list;
 }
 
-static PyObject *table_at(PyObject *self, PyObject *args)
+static PyObject *at_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     const char *at = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table *out = NULL;
     grebe_status st = GREBE_OK;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTuple(args, "z", &at)) {
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "z", &at)) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
@@ -475,15 +543,15 @@ static PyObject *table_at(PyObject *self, PyObject *args)
     return st == GREBE_OK ? core_table_new(out) : core_raise(&err);
 }
 
-static PyObject *table_tag(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *tag_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "name", "version", "message", "delete", NULL };
     const char *name = NULL, *message = NULL;
     PyObject *version = NULL;
     int is_delete = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "s|Ozp", keywords, &name, &version,
+    grebe_status st = GREBE_OK;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|Ozp", keywords, &name, &version,
                                                   &message, &is_delete)) {
         return NULL;
     }
@@ -494,8 +562,10 @@ static PyObject *table_tag(PyObject *self, PyObject *args, PyObject *kwargs)
             return NULL;
         }
     }
-    grebe_status st = is_delete ? grebe_table_tag_delete(t, name, &err)
-                                : grebe_table_tag(t, name, v, message, &err);
+    Py_BEGIN_ALLOW_THREADS
+    st = is_delete ? grebe_table_tag_delete(t, name, &err)
+                   : grebe_table_tag(t, name, v, message, &err);
+    Py_END_ALLOW_THREADS
     if (st != GREBE_OK) {
         return core_raise(&err);
     }
@@ -513,15 +583,14 @@ static void add_finding(void *arg, bool is_error, const char *place, const char 
     PyGILState_Release(gil);
 }
 
-static PyObject *table_check(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *check_of(grebe_table *t, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "deep", NULL };
     int deep = 0;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_check_options o = GREBE_CHECK_OPTIONS_INIT;
     grebe_status st = GREBE_OK;
-    grebe_table *t = table_of(self);
-    if (t == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "|p", keywords, &deep)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", keywords, &deep)) {
         return NULL;
     }
     PyObject *list = PyList_New(0);
@@ -544,9 +613,25 @@ static PyObject *table_check(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *table_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    grebe_table_close(((struct core_table *)self)->table);
-    ((struct core_table *)self)->table = NULL;
+    ((struct core_table *)self)->is_closed = true;
+    close_if_unused((struct core_table *)self);
     Py_RETURN_NONE;
+}
+
+TABLE_METHOD(scan)
+TABLE_METHOD(take)
+TABLE_METHOD(count)
+TABLE_METHOD(log)
+TABLE_METHOD(tag)
+TABLE_METHOD(check)
+TABLE_METHOD(at)
+TABLE_METHOD(versions)
+TABLE_METHOD(tags)
+
+static PyObject *table_get_tags(PyObject *self, void *unused)
+{
+    (void)unused;
+    return table_tags(self, NULL, NULL);
 }
 
 #define KW(fn) ((PyCFunction)(void (*)(void))(fn))
@@ -557,8 +642,8 @@ static PyMethodDef table_methods[] = {
     { "_log", KW(table_log), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_tag", KW(table_tag), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_check", KW(table_check), METH_VARARGS | METH_KEYWORDS, NULL },
-    { "_at", table_at, METH_VARARGS, NULL },
-    { "_versions", table_versions, METH_NOARGS, NULL },
+    { "_at", KW(table_at), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_versions", KW(table_versions), METH_VARARGS | METH_KEYWORDS, NULL },
     { "close", table_close, METH_NOARGS, "Close the table; streams and batches stay valid." },
     { NULL, NULL, 0, NULL }
 };
@@ -566,7 +651,8 @@ static PyGetSetDef table_getset[] = {
     { "schema", table_schema, NULL, "The columns of this version.", NULL },
     { "version", table_version, NULL, "Number of this version.", NULL },
     { "num_rows", table_num_rows, NULL, "Rows of this version.", NULL },
-    { "tags", table_tags, NULL, "Names of versions: {name: version}.", NULL },
+    { "tags", table_get_tags, NULL, "Names of versions: {name: version}.", NULL },
+    { "closed", table_closed, NULL, "Whether close() was called.", NULL },
     { "uri", table_path, NULL, "Where the table lies.", NULL },
     { NULL, NULL, NULL, NULL, NULL }
 };

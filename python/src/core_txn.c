@@ -6,15 +6,20 @@
 struct core_txn {
     PyObject_HEAD
     grebe_txn *txn;
+    bool is_busy; /* rows are being written, perhaps without the GIL: no other call may touch it */
 };
 
 static grebe_txn *txn_of(PyObject *self)
 {
-    grebe_txn *t = ((struct core_txn *)self)->txn;
-    if (t == NULL) {
+    struct core_txn *t = (struct core_txn *)self;
+    if (t->is_busy) {
+        PyErr_SetString(PyExc_ValueError, "the transaction is in use by another call");
+        return NULL;
+    }
+    if (t->txn == NULL) {
         PyErr_SetString(PyExc_ValueError, "the transaction was committed or given up");
     }
-    return t;
+    return t->txn;
 }
 
 static void txn_dealloc(PyObject *self)
@@ -52,9 +57,8 @@ static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "expected a grebe.Table");
         return NULL;
     }
-    grebe_table *t = ((struct core_table *)table)->table;
+    grebe_table *t = core_table_of(table);
     if (t == NULL) {
-        PyErr_SetString(PyExc_ValueError, "the table is closed");
         return NULL;
     }
     o.message = message;
@@ -81,6 +85,7 @@ static PyObject *write_rows(PyObject *self, PyObject *data, PyObject *rows, PyOb
     if (t == NULL) {
         return NULL;
     }
+    ((struct core_txn *)self)->is_busy = true;
     if (core_write_args(options, &write) == 0 && core_row_range(rows, &begin, &end) == 0 &&
         core_import_stream(data, &stream) == 0) {
         Py_BEGIN_ALLOW_THREADS
@@ -88,6 +93,7 @@ static PyObject *write_rows(PyObject *self, PyObject *data, PyObject *rows, PyOb
                        : grebe_txn_add_columns(t, &stream, begin, end, &write.o, &err);
         Py_END_ALLOW_THREADS
     }
+    ((struct core_txn *)self)->is_busy = false;
     core_write_args_free(&write);
     if (PyErr_Occurred()) {
         return NULL;
@@ -126,8 +132,11 @@ static PyObject *txn_drop_column(PyObject *self, PyObject *args)
 {
     const char *name = NULL;
     grebe_error err = GREBE_ERROR_INIT;
+    if (!PyArg_ParseTuple(args, "s", &name)) {
+        return NULL;
+    }
     grebe_txn *t = txn_of(self);
-    if (t == NULL || !PyArg_ParseTuple(args, "s", &name)) {
+    if (t == NULL) {
         return NULL;
     }
     return finish(grebe_txn_drop_column(t, name, &err), &err);
@@ -137,8 +146,11 @@ static PyObject *txn_rename_column(PyObject *self, PyObject *args)
 {
     const char *old_name = NULL, *new_name = NULL;
     grebe_error err = GREBE_ERROR_INIT;
+    if (!PyArg_ParseTuple(args, "ss", &old_name, &new_name)) {
+        return NULL;
+    }
     grebe_txn *t = txn_of(self);
-    if (t == NULL || !PyArg_ParseTuple(args, "ss", &old_name, &new_name)) {
+    if (t == NULL) {
         return NULL;
     }
     return finish(grebe_txn_rename_column(t, old_name, new_name, &err), &err);
@@ -154,11 +166,11 @@ static PyObject *txn_commit(PyObject *self, PyObject *unused)
     if (t == NULL) {
         return NULL;
     }
+    ((struct core_txn *)self)->txn = NULL; /* so that no other thread takes it up */
     Py_BEGIN_ALLOW_THREADS
     st = grebe_txn_commit(t, NULL, &made, &err);
     grebe_txn_free(t);
     Py_END_ALLOW_THREADS
-    ((struct core_txn *)self)->txn = NULL;
     return st == GREBE_OK ? core_table_new(made) : core_raise(&err);
 }
 
@@ -166,6 +178,9 @@ static PyObject *txn_abort(PyObject *self, PyObject *unused)
 {
     (void)unused;
     grebe_txn *t = ((struct core_txn *)self)->txn;
+    if (t != NULL && txn_of(self) == NULL) {
+        return NULL;
+    }
     ((struct core_txn *)self)->txn = NULL;
     Py_BEGIN_ALLOW_THREADS
     grebe_txn_free(t);

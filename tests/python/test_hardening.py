@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What odd use of the package must not break."""
 
+import threading
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,3 +25,123 @@ def test_stream_to_numpy__no_rows__keeps_columns_types_and_shapes(tmp_path):
     got = table.scan(where="k < 0").to_numpy()
     assert {name: (a.shape, str(a.dtype)) for name, a in got.items()} == {
         "k": ((0,), "int64"), "v": ((0, 2), "float32"), "s": ((0,), "object"), "t": ((0,), "datetime64[us]")}
+
+
+def test_create__numpy_slices_and_transposed__keep_type_and_shape(tmp_path):
+    matrix = np.arange(12, dtype="f4").reshape(3, 4)
+    cube = np.arange(24, dtype="i2").reshape(2, 3, 4)
+    table = grebe.create(tmp_path / "t", {
+        "slice": np.arange(10, dtype="i4")[::-3], "flag": np.array([True, False] * 4)[::2],
+        "vector": np.asfortranarray(np.arange(8, dtype="f4").reshape(4, 2)), "turned": matrix.T[:, :2]})
+    assert table.schema.types == ["int32", "bool", "fixed_size_list<float>[2]", "fixed_size_list<float>[2]"]
+    got = table.scan().to_numpy()
+    assert got["slice"].tolist() == [9, 6, 3, 0] and got["flag"].tolist() == [True] * 4
+    assert (got["vector"] == np.arange(8).reshape(4, 2)).all() and (got["turned"] == matrix.T[:, :2]).all()
+    table = grebe.create(tmp_path / "c", {"cube": cube})
+    assert table.scan().to_pyarrow()["cube"].to_pylist() == cube.tolist()
+    assert table.schema.types == ["fixed_size_list<fixed_size_list<int16>[4]>[3]"]
+
+
+def test_options__unknown_or_out_of_range__refused(tmp_path):
+    for options, error in [({"compresion": "none"}, TypeError), ({"row_group_rows": 0}, ValueError),
+                           ({"row_group_bytes": -1}, ValueError), ({"compression_level": 2**32 + 3}, ValueError)]:
+        with pytest.raises(error, match=next(iter(options))):
+            grebe.create(tmp_path / "t", {"a": [1]}, **options)
+        with pytest.raises(error, match=next(iter(options))):
+            grebe.write(tmp_path / "f.parquet", {"a": [1]}, **options)
+    table = grebe.create(tmp_path / "t", {"a": [1]})
+    with pytest.raises(TypeError, match="compresion"):
+        table.append({"a": [1]}, compresion="none")
+    for n in (-1, 257, 2**32 + 1):
+        with pytest.raises((ValueError, OverflowError)):
+            grebe.set_threads(n)
+
+
+def test_table__closed__says_so(tmp_path):
+    table = grebe.create(tmp_path / "t", {"a": [1]})
+    table.close()
+    assert table.closed and repr(table) == "<grebe.Table closed>"
+    with pytest.raises(ValueError, match="closed"):
+        table.take([0])
+
+
+def test_table_close__while_arguments_are_read__call_ends_well(tmp_path):
+    table = grebe.create(tmp_path / "t", {"a": [1, 2, 3]})
+
+    def ids():
+        yield 2
+        table.close()
+        yield 0
+
+    assert table.take(ids()).to_numpy()["a"].tolist() == [3, 1]
+    with pytest.raises(ValueError, match="closed"):
+        table.take([0])
+
+
+def test_table_close__while_threads_read__nothing_breaks(tmp_path):
+    grebe.create(tmp_path / "t", {"a": np.arange(200_000), "s": [f"s{i}" for i in range(200_000)]}, durable=False)
+    for _ in range(20):
+        table = grebe.open(tmp_path / "t")
+        wrong = []
+
+        def read():
+            while True:
+                try:
+                    if table.count("a < 1000") != 1000 or table.take([7, 3]).to_numpy()["a"].tolist() != [7, 3]:
+                        wrong.append("rows")
+                except ValueError as error:
+                    if "closed" not in str(error):
+                        wrong.append(error)
+                    return
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        table.close()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+
+
+def test_stream__shared_by_threads__each_batch_once_or_an_error(tmp_path):
+    table = grebe.create(tmp_path / "t", {"a": np.arange(300_000)}, durable=False, row_group_rows=5000)
+    stream = table.scan(batch_rows=1000)
+    rows, wrong = [], []
+
+    def read():
+        while True:
+            try:
+                rows.append(next(stream).num_rows)
+            except StopIteration:
+                return
+            except ValueError as error:
+                if "in use" not in str(error):
+                    wrong.append(error)
+                    return
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and sum(rows) == 300_000
+
+
+def test_transaction__used_while_rows_are_written__refused(tmp_path):
+    table = grebe.create(tmp_path / "t", pa.table({"a": [1]}))
+    txn = table.transaction()
+    seen = []
+
+    def batches():
+        for use in (txn.commit, txn.abort, lambda: txn.drop_columns("a"), lambda: txn.append({"a": [3]})):
+            with pytest.raises(ValueError, match="in use"):
+                use()
+            seen.append(use)
+        yield pa.record_batch({"a": pa.array([2])})
+
+    txn.append(pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), batches()))
+    assert len(seen) == 4
+    assert txn.commit().scan().to_numpy()["a"].tolist() == [1, 2]
+    txn.abort()
+    with pytest.raises(ValueError, match="committed or given up"):
+        txn.commit()
