@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "table/version.h"
 
 static void snapshot_free(struct cache_value *v)
@@ -36,7 +37,13 @@ static grebe_status check_names(const struct manifest *m, grebe_error *err)
     for (size_t g = 0; g < m->groups.n && st == GREBE_OK; g++) {
         const struct manifest_group *group = manifest_group_at(m, g);
         for (size_t c = 0; c < group->columns.n && st == GREBE_OK; c++) {
-            st = check_text((manifest_text *)group->columns.items + c, "column", err);
+            const manifest_text *name = (manifest_text *)group->columns.items + c;
+            st = check_text(name, "column", err);
+            if (st == GREBE_OK && !utf8_is_valid(name->data, name->len)) {
+                char quoted[64]; /* rows go out with this name, and whoever takes them trusts it */
+                st = GREBE_FAIL(err, GREBE_ECORRUPT, "column: expected a name in UTF-8, found \"%s\"",
+                                error_quote(quoted, sizeof quoted, name->data, name->len));
+            }
         }
         for (size_t f = 0; f < group->files.n && st == GREBE_OK; f++) {
             st = check_text(&manifest_file_at(group, f)->path, "file", err);
@@ -202,16 +209,30 @@ static grebe_status build_row_ids(struct snapshot *s, grebe_error *err)
         is_valid = false;
     }
     if (!is_valid) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT,
-                          "entry %s: rows %" PRId64 ", next %" PRId64 ", runs \"%.64s\" do not "
-                          "describe a table of %" PRId64 " rows", STAT_ROW_IDS, rows, next,
-                          runs == NULL ? "" : runs->data, s->n_rows);
+        s->runs = NULL;
+        s->n_runs = 0;
+        s->ids_error = (grebe_error)GREBE_ERROR_INIT;
+        s->ids_status = GREBE_FAIL(&s->ids_error, GREBE_ECORRUPT,
+                                   "entry %s: rows %" PRId64 ", next %" PRId64 ", runs \"%.64s\" "
+                                   "do not describe a table of %" PRId64 " rows", STAT_ROW_IDS,
+                                   rows, next, runs == NULL ? "" : runs->data, s->n_rows);
+        return GREBE_OK;
     }
     if (s->n_rows > rows) {
         s->runs[s->n_runs++] = (struct row_run){ next, rows, s->n_rows - rows };
     }
     s->next_row_id = next + (s->n_rows - rows);
     return GREBE_OK;
+}
+
+grebe_status snapshot_check_rows(const struct snapshot *s, bool is_milvus, grebe_error *err)
+{
+    bool is_layout = s->layout_status != GREBE_OK;
+    grebe_status st = is_layout ? s->layout_status : is_milvus ? GREBE_OK : s->ids_status;
+    if (st != GREBE_OK && err != NULL) {
+        *err = is_layout ? s->layout_error : s->ids_error;
+    }
+    return st;
 }
 
 /* The run with the largest begin that is <= key; SIZE_MAX: none. */

@@ -59,6 +59,10 @@ struct snapshot {
     grebe_status layout_status;
     grebe_error layout_error;
 
+    /* An entry of row ids that does not fit the rows: reading by Grebe's semantics is refused. */
+    grebe_status ids_status;
+    grebe_error ids_error;
+
     struct row_run *runs; /* ascending in id and row; covers [0, n_rows). NULL: id = row */
     size_t n_runs;
     int64_t next_row_id;
@@ -79,6 +83,9 @@ grebe_status snapshot_open(struct io_store *store, const char *base, int64_t ver
 /** From a manifest, moved in on success. */
 grebe_status snapshot_new(grebe_context *ctx, const char *base, int64_t version,
                           struct manifest *m, struct snapshot **out, grebe_error *err);
+
+/** Whether rows can be read. GREBE_OK, or what layout_error or, where they count, ids_error says. */
+grebe_status snapshot_check_rows(const struct snapshot *s, bool is_milvus, grebe_error *err);
 
 static inline struct snapshot *snapshot_keep(struct snapshot *s)
 {

@@ -219,6 +219,9 @@ grebe_status grebe_table_check(const grebe_table *table, const grebe_check_optio
     if (s->layout_status != GREBE_OK) {
         finding(&c, true, table->path, "%s", s->layout_error.message);
     }
+    if (s->ids_status != GREBE_OK) {
+        finding(&c, true, table->path, "%s", s->ids_error.message);
+    }
     check_duplicates(&c);
     grebe_progress progress = { .phase = "check" };
     for (size_t g = 0; g < s->manifest.groups.n; g++) {

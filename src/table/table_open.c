@@ -203,12 +203,9 @@ grebe_status table_new(grebe_context *ctx, struct table_store *store, const char
 grebe_status table_check_layout(const grebe_table *t, grebe_error *err)
 {
     const struct snapshot *s = t->snapshot;
-    if (s->layout_status != GREBE_OK) {
-        if (err != NULL) {
-            *err = s->layout_error;
-        }
-        error_wrap(err, s->layout_status, "%s: version %" PRId64, t->path, s->version);
-        return s->layout_status;
+    grebe_status st = snapshot_check_rows(s, table_is_milvus(t), err);
+    if (st != GREBE_OK) {
+        return error_wrap(err, st, "%s: version %" PRId64, t->path, s->version);
     }
     return table_check_columns(t, err);
 }

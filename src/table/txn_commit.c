@@ -64,11 +64,8 @@ static grebe_status choose_base(struct attempt *t, grebe_error *err)
         return conflict(err, st, x, t->latest);
     }
     grebe_status st = snapshot_open(x->base->store->store, x->base->path, t->latest, &t->base, err);
-    if (st == GREBE_OK && t->base->layout_status != GREBE_OK) {
-        st = t->base->layout_status;
-        if (err != NULL) {
-            *err = t->base->layout_error;
-        }
+    if (st == GREBE_OK) {
+        st = snapshot_check_rows(t->base, table_is_milvus(x->base), err);
     }
     if (st == GREBE_OK) {
         st = rebase_check(x, read, t->base, err);
