@@ -275,7 +275,7 @@ static grebe_status put_value(struct buf *dst, const struct text_column *c,
     bool is_text = t->kind == ARROW_STRING || t->kind == ARROW_LARGE_STRING ||
                    t->kind == ARROW_STRING_VIEW;
     if (is_text || (t->kind >= ARROW_BINARY && t->kind <= ARROW_FIXED_BINARY)) {
-        struct arrow_bytes b = arrow_bytes_at(array, t->kind, t->byte_width, slot);
+        struct arrow_bytes b = arrow_bytes_at(array, t->kind, t->byte_width, i);
         return is_text ? put_quoted(dst, b.p, (size_t)b.len, is_json, err)
                        : put_binary(dst, b.p, (size_t)b.len, is_json, err);
     }

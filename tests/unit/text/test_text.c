@@ -160,6 +160,51 @@ static void test_print__table__aligned_and_no_control_characters(void **state)
               "                null            NaN  [1e20, 3.0]\n");
 }
 
+/* A column that begins inside its buffers, as a slice of a larger batch does. */
+static void test_print__slices__by_their_offset(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    const grebe_allocator *a = mem_system();
+    struct ArrowSchema schema;
+    struct ArrowArray batch, columns[3];
+    struct ArrowArrayStream rows;
+    void *p = NULL;
+    assert_ok(schema_new(a, "+s", "", false, 3, &schema, &err));
+    assert_ok(schema_new(a, "u", "s", true, 0, schema.children[0], &err));
+    assert_ok(schema_new(a, "w:2", "w", true, 0, schema.children[1], &err));
+    assert_ok(schema_new(a, "+l", "l", true, 1, schema.children[2], &err));
+    assert_ok(schema_new(a, "i", "item", true, 0, schema.children[2]->children[0], &err));
+
+    assert_ok(array_new(a, 2, 3, 0, &columns[0], &err));
+    assert_ok(array_alloc_buffer(a, &columns[0], 1, 16, &p, &err));
+    memcpy(p, (int32_t[]){ 0, 2, 3, 6 }, 16);
+    assert_ok(array_alloc_buffer(a, &columns[0], 2, 6, &p, &err));
+    memcpy(p, "abcdef", 6);
+    assert_ok(array_new(a, 2, 2, 0, &columns[1], &err));
+    assert_ok(array_alloc_buffer(a, &columns[1], 1, 6, &p, &err));
+    memcpy(p, "\x01\x02\x03\x04\x05\x06", 6);
+    assert_ok(array_new(a, 2, 2, 1, &columns[2], &err));
+    assert_ok(array_alloc_buffer(a, &columns[2], 1, 16, &p, &err));
+    memcpy(p, (int32_t[]){ 0, 1, 3, 3 }, 16);
+    assert_ok(array_new(a, 3, 2, 0, columns[2].children[0], &err));
+    assert_ok(array_alloc_buffer(a, columns[2].children[0], 1, 12, &p, &err));
+    memcpy(p, (int32_t[]){ 7, 8, 9 }, 12);
+    for (int i = 0; i < 3; i++) {
+        columns[i].offset = 1;
+    }
+    assert_ok(array_struct(a, 2, columns, 3, &batch, &err));
+    assert_ok(stream_from_batches(a, &schema, &batch, 1, &rows, &err));
+    schema_release(&schema);
+
+    struct capture c = { { capture_write }, BUF_INIT(a) };
+    struct text_print print = { a, &c.sink, NULL, NULL, 0 };
+    assert_ok(text_print_csv(&print, &rows, &err));
+    assert_string_equal(buf_text(&c.b), "s,w,l\nc,0304,\"[8,9]\"\ndef,0506,[]\n");
+    buf_release(&c.b);
+    stream_release(&rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_print__json__strict_text),
         cmocka_unit_test(test_print__csv__null_and_empty_differ),
         cmocka_unit_test(test_print__table__aligned_and_no_control_characters),
+        cmocka_unit_test(test_print__slices__by_their_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
