@@ -25,7 +25,7 @@ static void schema_and_value(const uint8_t *data, size_t size)
     size_t len = end == NULL ? size : (size_t)(end - data);
     grebe_error err = GREBE_ERROR_INIT;
     if (avro_schema_parse(&arena, (const char *)data, len, &type, &err) == GREBE_OK) {
-        struct avro_reader r = { data + len, size - len, 0, len };
+        struct avro_reader r = { data + len, size - len, 0, len, 0 };
         require(type != NULL);
         (void)!avro_skip(&r, type, &err);
         require(r.at <= r.len);

@@ -220,7 +220,7 @@ static grebe_status decode_raw(struct manifest *m, const void *bytes, size_t len
                                grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct avro_reader r = { bytes, len, 0, 0 };
+    struct avro_reader r = { bytes, len, 0, 0, 0 };
     int32_t magic = 0;
     int32_t version = 0;
     st = avro_read_int(&r, &magic, NULL);

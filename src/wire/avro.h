@@ -24,6 +24,7 @@ struct avro_reader {
     size_t len;
     size_t at;
     uint64_t base; /* offset of data[0] in the file, for messages */
+    uint64_t n_skipped; /* values that avro_skip passed over */
 };
 
 /** Bytes of the input (or of an arena, then with a NUL behind them). */

@@ -81,13 +81,13 @@ static grebe_status read_body(struct avro_reader *r, bool is_deflate, size_t lim
     if (st != GREBE_OK) {
         return st;
     }
-    out->body = (struct avro_reader){ body, (size_t)len, 0, base };
+    out->body = (struct avro_reader){ body, (size_t)len, 0, base, 0 };
     if (is_deflate) {
         st = codec_inflate(body, (size_t)len, false, limit, inflated, err);
         if (st != GREBE_OK) {
             return error_wrap(err, st, "block at offset %llu", (unsigned long long)base);
         }
-        out->body = (struct avro_reader){ inflated->data, inflated->len, 0, 0 };
+        out->body = (struct avro_reader){ inflated->data, inflated->len, 0, 0, 0 };
     }
     return GREBE_OK;
 }
@@ -95,7 +95,7 @@ static grebe_status read_body(struct avro_reader *r, bool is_deflate, size_t lim
 grebe_status avro_ocf_read(const void *bytes, size_t len, size_t limit, struct arena *arena,
                            struct buf *inflated, struct avro_ocf *out, grebe_error *err)
 {
-    struct avro_reader r = { bytes, len, 0, 0 };
+    struct avro_reader r = { bytes, len, 0, 0, 0 };
     const unsigned char *sync = NULL;
     bool is_deflate = false;
     *out = (struct avro_ocf){ 0 };

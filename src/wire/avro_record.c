@@ -164,7 +164,12 @@ static grebe_status read_list(struct avro_reader *r, struct avro_type *type,
             if (item == NULL) {
                 return mem_fail(err, item_size(m), m->name);
             }
+            size_t before = r->at;
             st = read_item(r, items, m, arena, item, depth, err);
+            if (st == GREBE_OK && r->at == before) { /* memory for which no byte was paid */
+                st = GREBE_FAIL(err, GREBE_ECORRUPT, "field \"%s\": item %zu of %zu takes no byte",
+                                m->name, i, n);
+            }
             if (st != GREBE_OK) {
                 return st;
             }
@@ -203,12 +208,18 @@ static const struct avro_member *member_find(const struct avro_record *record, c
     return NULL;
 }
 
-/* Find, once for a type, which member each of its fields belongs to. */
+/* Find, once for a type, which member each of its fields belongs to. A type serves one record: one
+ * that holds itself would have its members exchanged while it is being read. */
 static grebe_status resolve_members(struct avro_type *type, const struct avro_record *record,
                                     grebe_error *err)
 {
     if (type->resolved_for == record) {
         return GREBE_OK;
+    }
+    if (type->resolved_for != NULL) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "schema: expected a record type of its own for %s, found that of %s",
+                          record->name, type->resolved_for->name);
     }
     for (size_t f = 0; f < type->n; f++) {
         type->fields[f].member = member_find(record, type->fields[f].name);

@@ -15,12 +15,12 @@ static void long_is(int64_t v, const char *bytes, size_t n)
     assert_ok(avro_write_long(&b, v, &err));
     assert_int_equal(b.len, n);
     assert_memory_equal(b.data, bytes, n);
-    struct avro_reader r = { b.data, b.len, 0, 0 };
+    struct avro_reader r = { b.data, b.len, 0, 0, 0 };
     assert_ok(avro_read_long(&r, &back, &err));
     assert_int_equal(back, v);
     assert_int_equal(r.at, n);
     for (size_t cut = 0; cut < n; cut++) {
-        r = (struct avro_reader){ b.data, cut, 0, 0 };
+        r = (struct avro_reader){ b.data, cut, 0, 0, 0 };
         assert_fails(avro_read_long(&r, &back, &err), GREBE_ECORRUPT, "the end");
     }
     buf_release(&b);
@@ -47,11 +47,11 @@ static void test_long__too_long__refused(void **state)
     int64_t v = 0;
     int32_t i = 0;
     struct avro_reader r = { (const unsigned char *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11,
-                             0, 100 };
+                             0, 100, 0 };
     assert_fails(avro_read_long(&r, &v, &err), GREBE_ECORRUPT, "offset 100");
-    r = (struct avro_reader){ (const unsigned char *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, 0, 0 };
+    r = (struct avro_reader){ (const unsigned char *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10, 0, 0, 0 };
     assert_int_equal(avro_read_long(&r, &v, &err), GREBE_ECORRUPT);
-    r = (struct avro_reader){ (const unsigned char *)"\x80\x80\x80\x80\x10", 5, 0, 0 };
+    r = (struct avro_reader){ (const unsigned char *)"\x80\x80\x80\x80\x10", 5, 0, 0, 0 };
     assert_fails(avro_read_int(&r, &i, &err), GREBE_ECORRUPT, "32 bits");
     assert_int_equal(r.at, 0);
 }
@@ -66,7 +66,7 @@ static void test_bytes__hostile_lengths__refused(void **state)
         struct avro_bytes out;
         assert_ok(avro_write_long(&b, lengths[i], &err));
         assert_ok(buf_put(&b, "ab", 2, &err));
-        struct avro_reader r = { b.data, b.len, 0, 0 };
+        struct avro_reader r = { b.data, b.len, 0, 0, 0 };
         assert_fails(avro_read_bytes(&r, &out, &err), GREBE_ECORRUPT, "2 bytes left");
         buf_release(&b);
     }
@@ -95,7 +95,7 @@ static grebe_status resolve(struct arena *arena, const char *schema, const char 
                             struct point *out, size_t *used, grebe_error *err)
 {
     struct avro_type *type = NULL;
-    struct avro_reader r = { (const unsigned char *)bytes, len, 0, 0 };
+    struct avro_reader r = { (const unsigned char *)bytes, len, 0, 0, 0 };
     memset(out, 0, sizeof *out);
     grebe_status st = avro_schema_parse(arena, schema, strlen(schema), &type, err);
     if (st == GREBE_OK) {
@@ -184,7 +184,7 @@ static void test_record__written_and_read__same(void **state)
     struct point p = { { "name", 4 }, INT64_MIN, -5, { tags, 2 }, { labels, 1 } };
     struct point q = { 0 };
     assert_ok(avro_record_write(&b, &point_record, &p, &err));
-    struct avro_reader r = { b.data, b.len, 0, 0 };
+    struct avro_reader r = { b.data, b.len, 0, 0, 0 };
     assert_ok(avro_record_read(&r, &point_record, &arena, &q, &err));
     assert_int_equal(r.at, b.len);
     assert_int_equal(q.x, INT64_MIN);
@@ -205,12 +205,89 @@ static void test_skip__arrays_of_nothing__no_endless_work(void **state)
     struct avro_type *type = NULL;
     const char *schema = "{\"type\":\"array\",\"items\":\"null\"}";
     assert_ok(avro_schema_parse(&arena, schema, strlen(schema), &type, &err));
-    struct avro_reader r = { (const unsigned char *)"\x04\x00\x00\x00", 4, 0, 0 };
+    struct avro_reader r = { (const unsigned char *)"\x04\x00\x00\x00", 4, 0, 0, 0 };
     assert_ok(avro_skip(&r, type, &err));
     assert_int_equal(r.at, 2);
-    r = (struct avro_reader){ (const unsigned char *)"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, 0, 0 };
+    r = (struct avro_reader){ (const unsigned char *)"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, 0, 0, 0 };
     assert_int_equal(avro_skip(&r, type, &err), GREBE_ECORRUPT);
     arena_release(&arena);
+}
+
+/* R1 holds two R0, R2 two R1, …: R30 is 2^30 values of no byte. */
+static void test_skip__records_that_double__no_endless_work(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct arena arena = ARENA_INIT(mem_system());
+    struct avro_type *type = NULL;
+    struct buf schema = BUF_INIT(mem_system());
+    assert_ok(buf_put_text(&schema, "[{\"type\":\"record\",\"name\":\"R0\",\"fields\":[]}", &err));
+    for (int i = 1; i <= 30; i++) {
+        assert_ok(buf_printf(&schema, &err,
+                             ",{\"type\":\"record\",\"name\":\"R%d\",\"fields\":["
+                             "{\"name\":\"a\",\"type\":\"R%d\"},{\"name\":\"b\",\"type\":\"R%d\"}]}",
+                             i, i - 1, i - 1));
+    }
+    assert_ok(buf_put_text(&schema, "]", &err));
+    assert_ok(avro_schema_parse(&arena, (const char *)schema.data, schema.len, &type, &err));
+    struct avro_reader r = { (const unsigned char *)"\x3c", 1, 0, 0, 0 };
+    assert_fails(avro_skip(&r, type, &err), GREBE_ELIMIT, "passed over in 1 bytes");
+    buf_release(&schema);
+    arena_release(&arena);
+}
+
+/* ---- what a list of records cannot be made to do ---- */
+
+struct branch {
+    struct avro_list twigs; /* struct twig */
+    struct avro_bytes name;
+};
+struct twig {
+    int64_t a, b, c, d, e, f;
+};
+static const struct avro_member twig_members[] = {
+    { "a", AVRO_MEMBER_LONG, offsetof(struct twig, a), false, NULL },
+    { "f", AVRO_MEMBER_LONG, offsetof(struct twig, f), false, NULL },
+};
+static const struct avro_record twig_record = { "Twig", sizeof(struct twig), twig_members, 2 };
+static const struct avro_member branch_members[] = {
+    { "twigs", AVRO_MEMBER_RECORDS, offsetof(struct branch, twigs), true, &twig_record },
+    { "name", AVRO_MEMBER_STRING, offsetof(struct branch, name), false, NULL },
+};
+static const struct avro_record branch_record = { "Branch", sizeof(struct branch), branch_members,
+                                                  2 };
+
+static void branch_fails(const char *schema, const char *bytes, size_t len, const char *message)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct arena arena = ARENA_INIT(mem_system());
+    struct avro_type *type = NULL;
+    struct branch *out = calloc(1, sizeof *out); /* alone, so that a write behind it is seen */
+    struct avro_reader r = { (const unsigned char *)bytes, len, 0, 0, 0 };
+    assert_non_null(out);
+    assert_ok(avro_schema_parse(&arena, schema, strlen(schema), &type, &err));
+    assert_fails(avro_record_resolve(&r, type, &branch_record, &arena, out, &err), GREBE_ECORRUPT,
+                 message);
+    free(out);
+    arena_release(&arena);
+}
+
+static void test_resolve__record_inside_itself__members_not_exchanged(void **state)
+{
+    (void)state;
+    /* The field f, of a twig, would be written behind the end of the branch. */
+    branch_fails(FIELDS("{\"name\":\"twigs\",\"type\":{\"type\":\"array\",\"items\":\"P\"}},"
+                        "{\"name\":\"f\",\"type\":\"long\"}"),
+                 "\x02\x00\x02\x00\x02", 5, "record type of its own for Twig");
+}
+
+static void test_resolve__items_without_bytes__refused(void **state)
+{
+    (void)state;
+    /* 48 bytes of memory for each item, for no byte of input */
+    branch_fails(FIELDS("{\"name\":\"twigs\",\"type\":{\"type\":\"array\",\"items\":"
+                        "{\"type\":\"record\",\"name\":\"E\",\"fields\":[]}}}"),
+                 "\x08\x00\x00\x00\x00\x00", 6, "item 0 of 4 takes no byte");
 }
 
 static void test_ocf__codecs_and_header(void **state)
@@ -247,6 +324,9 @@ int main(void)
         cmocka_unit_test(test_resolve__what_does_not_fit__named),
         cmocka_unit_test(test_record__written_and_read__same),
         cmocka_unit_test(test_skip__arrays_of_nothing__no_endless_work),
+        cmocka_unit_test(test_skip__records_that_double__no_endless_work),
+        cmocka_unit_test(test_resolve__record_inside_itself__members_not_exchanged),
+        cmocka_unit_test(test_resolve__items_without_bytes__refused),
         cmocka_unit_test(test_ocf__codecs_and_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
