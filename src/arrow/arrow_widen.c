@@ -368,11 +368,12 @@ static grebe_status walk_lists(const struct widen *w, const struct arrow_type *f
                               "row %lld: a list of %lld elements, expected %d",
                               (long long)(begin + i), (long long)r.len, (int)t->list_size);
         }
-        end += r.len;
-        if (width == 4 && end > INT32_MAX) {
+        /* List views may overlap, so that together they may have more elements than there are. */
+        if (!checked_add_i64(end, r.len, &end) || (width == 4 && end > INT32_MAX)) {
             return GREBE_FAIL(w->err, GREBE_ELIMIT,
-                              "row %lld: more than 2147483647 elements in one array of lists",
-                              (long long)(begin + i));
+                              "row %lld: more than %lld elements in one array of lists",
+                              (long long)(begin + i),
+                              width == 4 ? (long long)INT32_MAX : (long long)INT64_MAX);
         }
         child_select_put(child, n_ranges, r.begin, r.len);
         if (width > 0) {

@@ -327,7 +327,13 @@ static grebe_status take_values(struct batch *b, const struct arrow_type *t,
         return st != GREBE_OK ? st : take_buffer(b, array, 2, n * (uint64_t)width, NULL);
     }
     default: {
-        grebe_status st = take_buffer(b, array, 1, n * (uint64_t)t->byte_width, NULL);
+        /* Both factors are the file's: a product that wraps would ask for no byte at all. */
+        uint64_t need = 0;
+        if (!checked_mul_u64(n, (uint64_t)t->byte_width, &need)) {
+            return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%llu values of %d bytes",
+                              (unsigned long long)n, (int)t->byte_width);
+        }
+        grebe_status st = take_buffer(b, array, 1, need, NULL);
         return st != GREBE_OK ? st : or_zeros(b, array, 1, 8);
     }
     }
