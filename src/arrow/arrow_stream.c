@@ -10,6 +10,8 @@ struct stream_private {
     const struct stream_ops *ops;
     void *self;
     grebe_error err; /* of the last call; status GREBE_OK when it went well */
+    grebe_status ended; /* GREBE_END, or the failure of `next`: what every later call gives too */
+    grebe_error failure;
 };
 
 /* errno values that the C stream interface hands to consumers that do not know our statuses. */
@@ -48,14 +50,27 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
     return errno_of(p->ops->schema(p->self, out, &p->err));
 }
 
+/* A producer is not asked again once it ended: what a failed step left half done is not looked at,
+ * and no rows are passed over. */
+static grebe_status next_batch(struct stream_private *p, struct ArrowArray *out, grebe_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (p->ended == GREBE_OK) {
+        memset(&p->failure, 0, sizeof p->failure);
+        p->ended = p->ops->next(p->self, out, &p->failure);
+        assert(p->ended == GREBE_OK || out->release == NULL);
+    }
+    if (p->ended < 0 && err != NULL) {
+        *err = p->failure;
+    }
+    return p->ended;
+}
+
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     struct stream_private *p = stream->private_data;
-    memset(out, 0, sizeof *out);
     memset(&p->err, 0, sizeof p->err);
-    grebe_status st = p->ops->next(p->self, out, &p->err);
-    assert(st == GREBE_OK || out->release == NULL);
-    return errno_of(st);
+    return errno_of(next_batch(p, out, &p->err));
 }
 
 static const char *get_last_error(struct ArrowArrayStream *stream)
@@ -129,8 +144,7 @@ grebe_status stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out
         return released(err);
     }
     if (stream->release == stream_end) {
-        struct stream_private *p = stream->private_data;
-        return p->ops->next(p->self, out, err);
+        return next_batch(stream->private_data, out, err);
     }
     int code = stream->get_next(stream, out);
     if (code != 0) {

@@ -225,6 +225,79 @@ static void test_ipc_stream__hostile_files__refused_or_read(void **state)
     assert_true(n_refused > 50);
 }
 
+static void test_ipc_stream__size_that_wraps__refused(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct buf bytes = BUF_INIT(mem_system());
+    struct ArrowSchema schema, field;
+    struct ArrowArray batch, column, got;
+    struct ArrowArrayStream stream;
+    const struct ArrowArray *one = &batch;
+    const struct ArrowSchema *fields[1] = { &field };
+    /* 2^34 values of 2^30 bytes: 0 bytes, where 64 bits are all that is counted in */
+    assert_ok(schema_new(mem_system(), "w:1073741824", "x", false, 0, &field, &err));
+    assert_ok(schema_struct(mem_system(), fields, 1, &schema, &err));
+    assert_ok(array_new(mem_system(), INT64_C(1) << 34, 2, 0, &column, &err));
+    array_set_buffer(&column, 1, "", NULL);
+    assert_ok(array_struct(mem_system(), INT64_C(1) << 34, &column, 1, &batch, &err));
+    write_batches(&bytes, &schema, &one, 1);
+    struct pieces from = { bytes.data, bytes.len, 0 };
+    struct ipc_source source = { read_pieces, NULL, &from };
+    assert_ok(ipc_stream_open(mem_system(), &source, &stream, &err));
+    assert_fails(stream_next(&stream, &got, &err), GREBE_ECORRUPT, "values of 1073741824 bytes");
+    assert_fails(stream_next(&stream, &got, &err), GREBE_ECORRUPT, "values of 1073741824 bytes");
+    stream_release(&stream);
+    array_release(&batch);
+    schema_release(&schema);
+    schema_release(&field);
+    buf_release(&bytes);
+}
+
+/* ---- streams ---- */
+
+/* Fails once, and would go on with the rows behind. */
+struct flaky {
+    int n_calls;
+};
+
+static grebe_status flaky_schema(void *self, struct ArrowSchema *out, grebe_error *err)
+{
+    (void)self;
+    return schema_new(mem_system(), "+s", "", false, 0, out, err);
+}
+
+static grebe_status flaky_next(void *self, struct ArrowArray *out, grebe_error *err)
+{
+    struct flaky *f = self;
+    if (++f->n_calls == 2) {
+        return GREBE_FAIL(err, GREBE_EIO, "the disk said no");
+    }
+    return array_new(mem_system(), f->n_calls, 1, 0, out, err);
+}
+
+static void flaky_free(void *self) { (void)self; }
+
+static void test_stream__asked_again_after_a_failure__same_failure(void **state)
+{
+    (void)state;
+    static const struct stream_ops ops = { flaky_schema, flaky_next, flaky_free };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct flaky f = { 0 };
+    struct ArrowArrayStream stream;
+    struct ArrowArray got;
+    assert_ok(stream_export(mem_system(), &ops, &f, &stream, &err));
+    assert_ok(stream_next(&stream, &got, &err));
+    array_release(&got);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(stream_next(&stream, &got, &err), GREBE_EIO, "the disk said no");
+        assert_int_not_equal(stream.get_next(&stream, &got), 0);
+        assert_string_equal(stream.get_last_error(&stream), "the disk said no");
+    }
+    assert_int_equal(f.n_calls, 2); /* rows behind the failure are not taken for the next ones */
+    stream_release(&stream);
+}
+
 static void test_ipc_stream__cut_and_flipped__clean(void **state)
 {
     (void)state;
@@ -292,6 +365,8 @@ int main(void)
         cmocka_unit_test(test_ipc_stream__compressed__same_values),
         cmocka_unit_test(test_ipc_stream__dictionaries__delta_and_replacement),
         cmocka_unit_test(test_ipc_stream__hostile_files__refused_or_read),
+        cmocka_unit_test(test_ipc_stream__size_that_wraps__refused),
+        cmocka_unit_test(test_stream__asked_again_after_a_failure__same_failure),
         cmocka_unit_test(test_ipc_stream__cut_and_flipped__clean),
         cmocka_unit_test(test_ipc_stream__no_memory__nothing_leaks),
     };
