@@ -14,7 +14,8 @@ enum { ROWS_BEFORE = 60, ROWS_MORE = 20 };
 
 static void in_folder(char dst[512], const char *folder, const char *rest)
 {
-    snprintf(dst, 512, "%s/%s", folder, rest);
+    int n = snprintf(dst, 512, "%s/%s", folder, rest);
+    assert_in_range(n, 1, 511);
 }
 
 /* What a reader finds after the accident: version 1 or 2, whole. */
