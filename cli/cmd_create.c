@@ -25,7 +25,7 @@ static void report(struct cli *cli, const grebe_table *table)
 }
 
 /* Append every source to the transaction, then commit: one version whatever their number. */
-static int append_all(struct cli *cli, grebe_txn *txn, char **uris, size_t n_uris)
+static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, size_t n_uris)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_write_options write;
@@ -61,27 +61,37 @@ static int commit(struct cli *cli, grebe_txn *txn)
     return 0;
 }
 
-/* Everything up to the end of f, 64 MiB at most. Free with free(); NULL: no memory. */
-static char *read_all(FILE *f, size_t *len)
+/* A whole text file, or standard input for "-". *text is to be freed, whatever the exit code. */
+static int read_text(struct cli *cli, const char *path, char **text, size_t *len)
 {
-    size_t capacity = 1 << 16, n = 0;
-    char *text = malloc(capacity);
-    if (text == NULL) {
-        return NULL;
-    }
-    for (size_t got = 1; got > 0; n += got) {
-        if (n == capacity) {
-            char *grown = capacity < (size_t)64 << 20 ? realloc(text, capacity * 2) : NULL;
+    enum { TEXT_MAX = 64 << 20 };
+    grebe_error err = GREBE_ERROR_INIT;
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    errno = f != NULL ? 0 : errno;
+    for (size_t capacity = 0, got = 1; f != NULL && errno == 0 && got > 0; *len += got) {
+        if (*len == capacity) {
+            capacity = capacity == 0 ? 1 << 16 : capacity * 2;
+            char *grown = capacity <= TEXT_MAX ? realloc(*text, capacity) : NULL;
             if (grown == NULL) {
+                errno = capacity <= TEXT_MAX ? ENOMEM : EFBIG;
                 break;
             }
-            text = grown;
-            capacity *= 2;
+            *text = grown;
         }
-        got = fread(text + n, 1, capacity - n, f);
+        got = fread(*text + *len, 1, capacity - *len, f);
     }
-    *len = n;
-    return text;
+    int failed = errno;
+    if (f != NULL && f != stdin) {
+        fclose(f);
+    }
+    if (failed == 0) {
+        return 0;
+    }
+    err.status = failed == ENOENT                      ? GREBE_ENOTFOUND
+                 : failed == ENOMEM || failed == EFBIG ? GREBE_ELIMIT
+                                                       : GREBE_EIO;
+    snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(failed));
+    return out_error(cli, cli->cmd->name, &err);
 }
 
 static int create_from_schema(struct cli *cli, const char *path)
@@ -93,22 +103,11 @@ static int create_from_schema(struct cli *cli, const char *path)
     grebe_write_options write;
     grebe_txn_options txn;
     grebe_table *made = NULL;
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    if (f == NULL) {
-        err.status = errno == ENOENT ? GREBE_ENOTFOUND : GREBE_EIO;
-        snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(errno));
-        return out_error(cli, "create", &err);
-    }
     size_t len = 0;
-    char *text = read_all(f, &len);
-    if (f != stdin) {
-        fclose(f);
-    }
-    int code = write_options_from(cli, &write);
+    char *text = NULL;
+    int code = read_text(cli, path, &text, &len);
+    code = code != 0 ? code : write_options_from(cli, &write);
     code = code != 0 ? code : txn_options_from(cli, &txn);
-    if (code == 0 && text == NULL) {
-        code = EXIT_CODE_LIMIT;
-    }
     if (code == 0) {
         grebe_status st = grebe_schema_parse_json(cli->ctx, text, len, &schema, &err);
         if (st == GREBE_OK) {
@@ -145,11 +144,11 @@ int cmd_create(struct cli *cli)
     }
     /* --from takes one source; the words behind it are further ones: --from a b c */
     size_t n_from = 0;
-    char *sources[OPT_VALUES_MAX + 1];
+    const char **sources = cli_alloc(cli, OPT_VALUES_MAX + cli->n_positional, sizeof *sources);
     for (; opt_nth(cli, "from", n_from) != NULL; n_from++) {
-        sources[n_from] = cli_copy(cli, opt_nth(cli, "from", n_from));
+        sources[n_from] = opt_nth(cli, "from", n_from);
     }
-    for (size_t i = 1; i < cli->n_positional && n_from < OPT_VALUES_MAX; i++) {
+    for (size_t i = 1; i < cli->n_positional; i++) {
         sources[n_from++] = cli->positional[i];
     }
     int code = txn_options_from(cli, &options);
@@ -193,7 +192,8 @@ int cmd_append(struct cli *cli)
         code = out_error(cli, "append", &err);
     }
     code = code != 0 ? code
-                     : append_all(cli, txn, cli->positional + 1, cli->n_positional - 1);
+                     : append_all(cli, txn, (const char *const *)cli->positional + 1,
+                                  cli->n_positional - 1);
     code = code != 0 ? code : commit(cli, txn);
     grebe_txn_free(txn);
     grebe_table_close(table);

@@ -61,6 +61,8 @@ int cmd_count(struct cli *cli)
 
 /* ---- take ---- */
 
+enum { IDS_MAX = 1 << 27 };
+
 struct ids {
     int64_t *data;
     size_t n, capacity;
@@ -93,6 +95,7 @@ static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
             return 0;
         }
         char *end = NULL;
+        const char *word_begin = p;
         errno = 0;
         long long first = strtoll(p, &end, 10), last = 0;
         bool is_good = errno == 0 && end != p;
@@ -100,19 +103,22 @@ static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
         if (is_good && *end == ':') {
             p = end + 1;
             long long stop = strtoll(p, &end, 10);
-            is_good = errno == 0 && end != p && first >= 0 && stop >= first &&
-                      stop - first <= 1 << 30;
+            is_good = errno == 0 && end != p && first >= 0 && stop >= first;
             last = is_good ? stop - 1 : first;
         }
         if (!is_good || (*end != '\0' && *end != ',' && !isspace((unsigned char)*end))) {
-            char word[40];
-            snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ", \t\r\n"), p);
+            char word[60];
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(word_begin, ", \t\r\n"), word_begin);
             return out_usage(cli, "expected row ids (whole numbers) or BEGIN:END, found \"%s\"",
                              word);
         }
         for (long long k = 0; k <= last - first; k++) {
-            if (!add_id(ids, first + k)) {
-                return EXIT_CODE_LIMIT;
+            if (ids->n == IDS_MAX || !add_id(ids, first + k)) {
+                grebe_error err = GREBE_ERROR_INIT;
+                err.status = ids->n == IDS_MAX ? GREBE_ELIMIT : GREBE_ENOMEM;
+                snprintf(err.message, sizeof err.message, "row ids: at most %lld can be taken at once",
+                         (long long)ids->n);
+                return out_error(cli, "take", &err);
             }
         }
         p = end;
@@ -131,8 +137,18 @@ static int read_ids(struct cli *cli, const char *path, struct ids *ids)
     char *line = NULL;
     size_t capacity = 0;
     int code = 0;
-    while (code == 0 && getline(&line, &capacity, f) >= 0) {
-        code = parse_ids(cli, line, ids);
+    ssize_t len = 0;
+    errno = 0;
+    while (code == 0 && (len = getline(&line, &capacity, f)) >= 0) {
+        code = strlen(line) == (size_t)len
+                   ? parse_ids(cli, line, ids)
+                   : out_usage(cli, "expected row ids as text, found a zero byte in %s", path);
+    }
+    if (code == 0 && !feof(f)) {
+        err.status = errno == ENOMEM ? GREBE_ENOMEM : GREBE_EIO;
+        snprintf(err.message, sizeof err.message, "%.400s: %s", path,
+                 errno != 0 ? strerror(errno) : "cannot read");
+        code = out_error(cli, "take", &err);
     }
     free(line);
     if (f != stdin) {

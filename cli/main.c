@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,10 +147,25 @@ static int run(struct cli *cli, int argc, char **argv)
     return code != 0 ? code : cli->cmd->run(cli);
 }
 
+/*
+ * Standard streams that were closed are opened the other way round, so that using one fails as it
+ * should, and no file that is opened later gets its number.
+ */
+static void open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+            _exit(EXIT_CODE_FAILURE);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct cli cli; /* large; zero */
     static char buffer[1 << 18];
+    open_standard_streams();
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     int code = run(&cli, argc, argv);

@@ -95,10 +95,31 @@ int out_finish(struct cli *cli, int code)
     return failed == ENOSPC ? EXIT_CODE_LIMIT : EXIT_CODE_FAILURE;
 }
 
+/* Bytes of one UTF-8 character, 0 where there is none. */
+static size_t utf8_len(const unsigned char *p)
+{
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool is_bad = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+                  (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return is_bad ? 0 : n;
+}
+
+/* What is no UTF-8 (a path may hold anything, a message may be cut) becomes U+FFFD. */
 static void json_text(FILE *f, const char *text)
 {
     fputc('"', f);
     for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        size_t n = utf8_len(p);
+        if (n != 1) {
+            fwrite(n == 0 ? "\xef\xbf\xbd" : (const char *)p, 1, n == 0 ? 3 : n, f);
+            p += n == 0 ? 0 : n - 1;
+            continue;
+        }
         if (*p == '"' || *p == '\\') {
             fprintf(f, "\\%c", *p);
         } else if (*p < 0x20) {

@@ -10,7 +10,25 @@
 
 enum { SNIFF_BYTES = 64 };
 
-/* The format whose signature the file bears; NULL: none. */
+/* The format that the ending of the name stands for; NULL: none. */
+static const struct file_format *format_of_name(const grebe_context *ctx, const char *path)
+{
+    const char *dot = strrchr(path_base_name(path), '.');
+    const struct file_format *const *formats = ctx->registry->formats;
+    for (size_t i = 0; dot != NULL && formats[i] != NULL; i++) {
+        for (size_t j = 0; formats[i]->extensions[j] != NULL; j++) {
+            if (strcmp(formats[i]->extensions[j], dot + 1) == 0) {
+                return formats[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/*
+ * The format whose signature the file bears, else that of its name, so that what is damaged beyond
+ * recognition is reported as such; NULL: none.
+ */
 static grebe_status sniff(struct io_store *store, const char *path, const struct file_format **out,
                           bool *is_ipc, grebe_error *err)
 {
@@ -31,6 +49,9 @@ static grebe_status sniff(struct io_store *store, const char *path, const struct
         }
     }
     *is_ipc = *out == NULL && ipc_sniff(head, n);
+    if (*out == NULL && !*is_ipc) {
+        *out = format_of_name(store->ctx, path);
+    }
 out:
     io_close(f);
     return st;
@@ -102,6 +123,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     struct io_info info;
     const char *path = NULL;
     const char *format = o->format;
+    if (uri[0] == '\0') {
+        return GREBE_FAIL(err, GREBE_EINVAL, "expected a path, found an empty text");
+    }
     if (strcmp(uri, "-") == 0) {
         if (o->read == NULL) {
             return GREBE_FAIL(err, GREBE_EINVAL, "\"-\" is standard input, and there is none here");

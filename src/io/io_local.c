@@ -29,6 +29,23 @@ static void fill_identity(const struct stat *st, struct io_identity *id)
     id->changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 }
 
+/*
+ * Never descriptor 0, 1 or 2: in a process that was started with a standard stream closed, whatever
+ * is printed to that stream would be written into the file.
+ */
+static int open_beyond_standard(const char *path, int flags, mode_t mode)
+{
+    int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd < 0 || fd > STDERR_FILENO) {
+        return fd;
+    }
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int failed = errno;
+    close(fd);
+    errno = failed;
+    return moved;
+}
+
 /* ---- reading ---- */
 
 struct local_file {
@@ -102,7 +119,7 @@ static grebe_status local_open(struct io_store *s, const char *path, struct io_f
         goto out;
     }
     /* O_NONBLOCK: opening a FIFO must not wait for a writer; regular files ignore it. */
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    f->fd = open_beyond_standard(path, O_RDONLY | O_NONBLOCK, 0);
     if (f->fd < 0) {
         st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot open", path);
         goto out;
@@ -438,7 +455,7 @@ static grebe_status local_create(struct io_store *s, const char *path, bool is_d
         goto out;
     }
     GREBE_TRY(temporary_name(s, path, &w->temporary, err));
-    w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    w->fd = open_beyond_standard(w->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (w->fd < 0) {
         int failed = errno;
         str_free(a, w->temporary);

@@ -247,7 +247,9 @@ static grebe_status open_path(grebe_context *ctx, struct table_store *store, con
     if (at != NULL || version == GREBE_VERSION_LATEST) {
         st = table_resolve_at(store->store, path, at, &version, err);
         if (st == GREBE_OK && version == 0) {
-            st = GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: expected a table, found no version", path);
+            st = at != NULL ? GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: version 0 is not there", path)
+                            : GREBE_FAIL(err, GREBE_ENOTFOUND,
+                                         "%s: expected a table, found no version", path);
         }
     }
     if (st == GREBE_OK && version < 0) {
@@ -273,7 +275,9 @@ static grebe_status open_in_store(struct table_store *store, const char *path,
                                   grebe_error *err)
 {
     grebe_context *ctx = store->store->ctx;
-    const char *mark = options->at == NULL ? at_mark(store->store, path) : NULL;
+    /* Who says which version it is, be it none yet, has given the name of the folder as it is. */
+    bool is_plain = options->at != NULL || options->version != GREBE_VERSION_LATEST;
+    const char *mark = is_plain ? NULL : at_mark(store->store, path);
     if (mark == NULL) {
         return open_path(ctx, store, path, options, options->at, out, err);
     }
@@ -319,11 +323,14 @@ grebe_status grebe_table_open(grebe_context *ctx, const char *uri,
                               const grebe_table_open_options *options, grebe_table **out,
                               grebe_error *err)
 {
-    GREBE_CHECK_ARG(err, ctx != NULL && uri != NULL && uri[0] != '\0' && out != NULL);
+    GREBE_CHECK_ARG(err, ctx != NULL && uri != NULL && out != NULL);
     grebe_table_open_options o;
     struct table_store *store = NULL;
     const char *path = NULL;
     *out = NULL;
+    if (uri[0] == '\0') {
+        return GREBE_FAIL(err, GREBE_EINVAL, "expected a path, found an empty text");
+    }
     grebe_status st = open_options(options, &o, err);
     if (st == GREBE_OK) {
         st = table_uri_path(uri, &path, err);
