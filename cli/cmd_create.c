@@ -285,6 +285,9 @@ int cmd_tag(struct cli *cli)
                                            NULL };
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table *table = NULL;
+    if (cli->n_positional == 1 && (opt_has(cli, "delete") || opt_has(cli, "message"))) {
+        return out_usage(cli, "expected the name of a tag");
+    }
     cli->is_for_inspection = true;
     int code = open_table(cli, cli->positional[0], &table);
     if (code != 0) {

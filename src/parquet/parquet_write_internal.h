@@ -20,6 +20,7 @@ enum {
     PW_ROWS_MULTIPLE = 64,          /* row groups are multiples of it, but the last */
     PW_GROUP_BYTES = 1 << 20,       /* in-memory bytes: one vector page a group */
     PW_GROUP_BYTES_BULK = 16 << 20, /* for files of many groups: keeps the footer small */
+    PW_GROUP_BYTES_MAX = 1 << 30,   /* most that may be asked for; pages count in 32 bits */
     PW_GROUPS_BEFORE_BULK = 256,
     PW_GROUP_GROWTH_MAX = 4,        /* a group beyond so many times its target ends early */
     PW_PAGE_ROWS = 4096,            /* scalar pages: what a lookup decodes */

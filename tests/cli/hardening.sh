@@ -44,3 +44,8 @@ q grebe count many
 echo "-- names that are no text, in JSON"
 q grebe count "$(printf 'no\377such')" --format json
 q grebe head t --limit "$(printf 'no\377number')" --format json
+
+echo "-- values beyond all bounds"
+q grebe create -q bounds --from "$norms" --row-group-rows 9223372036854775807 --row-group-bytes 9999999T
+q grebe check bounds --deep
+q grebe tag bounds --delete
