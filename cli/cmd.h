@@ -92,6 +92,8 @@ int cmd_info(struct cli *cli);
 int cmd_log(struct cli *cli);
 int cmd_explain(struct cli *cli);
 int cmd_check(struct cli *cli);
+int cmd_convert(struct cli *cli);
+int cmd_inspect(struct cli *cli);
 int cmd_version(struct cli *cli);
 int cmd_help(struct cli *cli);
 int cmd_completions(struct cli *cli);

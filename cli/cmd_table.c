@@ -94,6 +94,20 @@ static const struct opt_spec check_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+static const struct opt_spec convert_options[] = {
+    { "compression", "zstd[:3]|lz4|snappy|none", "codec and level of a Parquet file", 0 },
+    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
+    { "row-group-rows", "N", "most rows of a row group", 0 },
+    { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
+    { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec inspect_options[] = {
+    { "input-format", "FORMAT", "format of the file, when its content does not tell", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
 static const struct opt_spec version_options[] = {
     { "build", NULL, "say how the library was built", 0 },
     { NULL, NULL, NULL, 0 },
@@ -210,6 +224,20 @@ static const struct cmd cmd_check_spec = {
     "grebe check words --deep",
     check_options, open_only_options, 1, 1, cmd_check
 };
+static const struct cmd cmd_convert_spec = {
+    "convert", "convert SOURCE DEST [--columns A,B] [--where EXPR]", "write rows to one file",
+    "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
+    ".jsonl. A file of that name is replaced in one step when everything is written.",
+    "grebe convert words words.csv --columns word,rank",
+    convert_options, read_options, 2, 2, cmd_convert
+};
+static const struct cmd cmd_inspect_spec = {
+    "inspect", "inspect FILE", "show the anatomy of a file",
+    "Footer, schema, row groups, encodings, sizes, statistics and page index of a Parquet file, as JSON "
+    "(docs/json/README.md); laid out for people unless --format json.",
+    "grebe inspect words/_data/0_*.parquet",
+    inspect_options, NULL, 1, 1, cmd_inspect
+};
 static const struct cmd cmd_version_spec = {
     "version", "version [--build]", "say which version this is", "", NULL,
     version_options, NULL, 0, 0, cmd_version
@@ -228,7 +256,7 @@ const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
-    &cmd_check_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
+    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 
 const struct cmd *cmd_find(const char *name)

@@ -101,7 +101,8 @@ GREBE_API size_t grebe_type_name(grebe_context *ctx, const struct ArrowSchema *f
                                  size_t dst_len);
 
 /**
- * Write a stream to one file, in the format that its name ends in (".parquet", ".arrows").
+ * Write a stream to one file, in the format that its name ends in (".parquet", ".arrows", ".csv",
+ * ".json", ".jsonl").
  *
  * @param ctx        Borrowed.
  * @param path       Replaced in one step when all is written. Borrowed.

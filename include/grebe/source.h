@@ -7,6 +7,7 @@
  * of Arrow IPC. What a name is, is found by looking at the content.
  */
 
+#include "grebe/print.h"
 #include "grebe/scan.h"
 #include "grebe/table.h"
 
@@ -111,6 +112,23 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_take(grebe_source *source,
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_count(grebe_source *source,
                                                            const grebe_scan_options *options,
                                                            int64_t *out, grebe_error *err);
+
+/**
+ * The anatomy of a file: footer, schema, chunks, encodings, sizes, page index, as one JSON object
+ * (docs/json/inspect.md).
+ *
+ * @param ctx    Borrowed.
+ * @param path   A file of a format with random access (Parquet). Borrowed.
+ * @param format NULL: by content. Borrowed.
+ * @param write  Called on the caller's thread, any number of times.
+ * @param err    Details on failure; may be NULL.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EUNSUPPORTED (other content); GREBE_ECORRUPT; GREBE_EIO;
+ *         GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_file_inspect(grebe_context *ctx, const char *path,
+                                                           const char *format,
+                                                           grebe_write_fn write, void *write_ctx,
+                                                           grebe_error *err);
 
 #ifdef __cplusplus
 }

@@ -300,6 +300,12 @@ static grebe_status plan_columns(struct selection *s, const grebe_scan_options *
     s->n_columns = n;
     for (size_t i = 0; i < n; i++) {
         s->columns[i] = (int)i;
+        const char *name = o->columns != NULL ? o->columns[i] : s->input_schema.children[i]->name;
+        if (s->with_row_id && name != NULL && strcmp(name, ROW_ID_COLUMN) == 0) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" cannot be read with row ids",
+                            ROW_ID_COLUMN);
+            goto out;
+        }
         if (o->columns == NULL) {
             continue;
         }
@@ -337,11 +343,12 @@ grebe_status source_stream_scan(struct grebe_source *source, const grebe_scan_op
     if (source->stream.release == NULL) {
         return GREBE_FAIL(err, GREBE_EINVAL, "the stream was read already");
     }
-    if (options != NULL) {
-        st = options_copy(&o, sizeof o, options, err);
-        if (st != GREBE_OK) {
-            return st;
-        }
+    st = options_copy(&o, sizeof o, options, err);
+    if (st == GREBE_OK) {
+        st = scan_options_check(&o, err);
+    }
+    if (st != GREBE_OK) {
+        return st;
     }
     struct selection *s = mem_alloc_zero(source->ctx->a, sizeof *s);
     if (s == NULL) {
@@ -412,7 +419,8 @@ static grebe_status collect(struct collection *c, struct ArrowArrayStream *rows,
     size_t next = 0;
     for (;;) {
         struct ArrowArray batch = { 0 }, part = { 0 };
-        grebe_status st = stream_next(rows, &batch, err);
+        /* Nothing behind the last row asked for is read: a stream may go on for ever. */
+        grebe_status st = next == c->n ? GREBE_END : stream_next(rows, &batch, err);
         if (st == GREBE_END) {
             c->n_found = next;
             return GREBE_OK;

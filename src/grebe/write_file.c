@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "arrow/arrow_stream.h"
-#include "arrow/ipc.h"
 #include "grebe/print.h"
 #include "source/source.h"
 
@@ -94,26 +93,46 @@ out:
     return st;
 }
 
-struct ipc_target {
+/* Forms that are printed: the ending, and the form. */
+static const struct {
+    const char *ending;
+    grebe_print_format form;
+} printed[] = { { "arrows", GREBE_PRINT_ARROW },
+                { "csv", GREBE_PRINT_CSV },
+                { "json", GREBE_PRINT_JSON },
+                { "jsonl", GREBE_PRINT_JSONL } };
+
+static const grebe_print_format *printed_form(const char *ending)
+{
+    for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
+        if (strcmp(printed[i].ending, ending) == 0) {
+            return &printed[i].form;
+        }
+    }
+    return NULL;
+}
+
+struct print_target {
     struct io_writer *to;
     grebe_error err;
 };
 
-static int write_ipc_bytes(void *write_ctx, const void *bytes, size_t len)
+static int write_printed_bytes(void *write_ctx, const void *bytes, size_t len)
 {
-    struct ipc_target *t = write_ctx;
+    struct print_target *t = write_ctx;
     return io_write(t->to, bytes, len, &t->err) == GREBE_OK ? 0 : 5 /* EIO; t->err tells more */;
 }
 
-static grebe_status write_ipc(grebe_context *ctx, struct ArrowArrayStream *rows,
-                              struct io_writer *to, const grebe_call_options *call,
-                              int64_t *n_rows, grebe_error *err)
+static grebe_status write_printed(grebe_context *ctx, struct ArrowArrayStream *rows,
+                                  struct io_writer *to, grebe_print_format form,
+                                  const grebe_call_options *call, int64_t *n_rows,
+                                  grebe_error *err)
 {
-    struct ipc_target target = { to, GREBE_ERROR_INIT };
+    struct print_target target = { to, GREBE_ERROR_INIT };
     grebe_print_options o = GREBE_PRINT_OPTIONS_INIT;
-    o.format = GREBE_PRINT_ARROW;
+    o.format = form;
     o.call = call;
-    grebe_status st = grebe_print_rows(ctx, rows, &o, write_ipc_bytes, &target, n_rows, err);
+    grebe_status st = grebe_print_rows(ctx, rows, &o, write_printed_bytes, &target, n_rows, err);
     if (target.err.status != GREBE_OK) {
         if (err != NULL) {
             *err = target.err;
@@ -134,19 +153,20 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && rows != NULL);
 
     const char *ending = ending_of(path);
-    bool is_ipc = strcmp(ending, "arrows") == 0;
+    const grebe_print_format *form = printed_form(ending);
     const struct file_format *format = format_of_ending(ctx, ending);
     struct format_write_options o = format_options(ctx, options);
-    if (!is_ipc && format == NULL) {
+    if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "%s: expected a name that ends in .parquet or .arrows, found \".%s\"", path,
-                        ending);
+                        "%s: expected a name that ends in .parquet, .arrows, .csv, .json or .jsonl, "
+                        "found \".%s\"", path, ending);
         goto out;
     }
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_create(store, path, is_durable, &to, err));
-    st = is_ipc ? write_ipc(ctx, rows, to, options != NULL ? options->call : NULL, &n, err)
-                : write_format(ctx, format, rows, to, &o, &n, err);
+    st = form != NULL
+             ? write_printed(ctx, rows, to, *form, options != NULL ? options->call : NULL, &n, err)
+             : write_format(ctx, format, rows, to, &o, &n, err);
     if (st == GREBE_OK) {
         st = io_writer_publish(to, true, err);
     }
