@@ -152,8 +152,12 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     if (format != NULL) {
         return open_file(s, store, path, format, err);
     }
-    if (io_stat(store->store, path, &info, NULL) == GREBE_OK && info.kind != IO_FOLDER) {
+    bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
+    if (is_there && info.kind != IO_FOLDER) {
         return open_file(s, store, path, NULL, err);
+    }
+    if (!is_there && strchr(path, '@') == NULL) {
+        return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);
     }
     s->kind = GREBE_SOURCE_TABLE;
     s->format = "table";
