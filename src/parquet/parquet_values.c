@@ -224,7 +224,9 @@ static grebe_status load_string_dictionary(const struct source *in, const unsign
     }
     grebe_status st = region_new(in->s->a, (size_t)(n + 1) * sizeof(int32_t), &d->offsets, in->err);
     if (st == GREBE_OK) {
-        st = region_new(in->s->a, len - (size_t)n * 4, &d->values, in->err);
+        /* Not len - 4 * n: entries before the one that turns out to be too long may fill the page.
+         */
+        st = region_new(in->s->a, len, &d->values, in->err);
     }
     if (st != GREBE_OK) {
         return st;
