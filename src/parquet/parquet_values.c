@@ -412,7 +412,8 @@ static grebe_status append_string_runs(const struct source *in, const int32_t *o
 
 static inline bool has_room(const struct pq_out *out, size_t len)
 {
-    return out->values.region->len - out->values.len >= len &&
+    bool fits = out->offset_width == 8 || out->values.len + len <= INT32_MAX;
+    return fits && out->values.region->len - out->values.len >= len &&
            out->offsets.region->len - out->offsets.len >= (size_t)out->offset_width;
 }
 
