@@ -264,15 +264,18 @@ grebe_status io_open_shared(struct io_store *s, const char *path, struct io_shar
 
     f = (struct io_shared_file *)cache_get(s->ctx->files, key, key_len);
     if (f != NULL) {
-        GREBE_TRY(io_stat(s, path, &info, err));
-        if (io_identity_equal(&info.id, &f->file->id)) {
+        st = io_stat(s, path, &info, err);
+        if (st == GREBE_OK && io_identity_equal(&info.id, &f->file->id)) {
             *out = f;
             f = NULL;
             goto out;
         }
         io_shared_drop(f);
         f = NULL;
-        cache_remove(s->ctx->files, key, key_len);
+        cache_remove(s->ctx->files, key, key_len); /* a file that is gone gives its space back */
+        if (st != GREBE_OK) {
+            goto out;
+        }
     }
     GREBE_TRY(open_anew(s, path, &f, err));
     cache_put(s->ctx->files, key, key_len, &f->cached);

@@ -160,8 +160,9 @@ void io_writer_free(struct io_writer *w); /* NULL accepted */
  *
  * @param is_replace false: put-if-absent.
  * @return GREBE_OK; GREBE_EEXISTS (put-if-absent and the name is taken: nothing happened);
- *         GREBE_EUNKNOWN_OUTCOME (the name was given but the folder could not be synced: the
- *         file must not be removed); GREBE_ELIMIT (no space); GREBE_EIO.
+ *         GREBE_EUNKNOWN_OUTCOME (the name was given but the folder could not be synced, or the
+ *         answer was lost on the way: the file must not be removed); GREBE_ELIMIT (no space);
+ *         GREBE_EIO.
  */
 grebe_status io_writer_publish(struct io_writer *w, bool is_replace, grebe_error *err);
 

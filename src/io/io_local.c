@@ -20,13 +20,19 @@
 
 enum { WRITE_BLOCK = 256 << 10, IO_CALL_MAX = 1 << 30 };
 
+/* Wraps for times beyond the year 2262, which anybody may give to a file: it is compared only. */
+static int64_t time_ns(const struct timespec *t)
+{
+    return (int64_t)((uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec);
+}
+
 static void fill_identity(const struct stat *st, struct io_identity *id)
 {
     id->device = (uint64_t)st->st_dev;
     id->inode = (uint64_t)st->st_ino;
     id->size_bytes = (uint64_t)st->st_size;
-    id->modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-    id->changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+    id->modified_ns = time_ns(&st->st_mtim);
+    id->changed_ns = time_ns(&st->st_ctim);
 }
 
 /*
@@ -347,6 +353,31 @@ static int rename_if_absent(const char *from, const char *to)
     return 0;
 }
 
+/*
+ * What a failed rename or link really did. Over a network the answer can get lost after the
+ * deed, and the call that is sent again finds the name taken: by us (open(2), "O_EXCL").
+ *
+ * @param made The file that was to get the name.
+ * @return 0: it has the name; the errno value: it has not; -1: nobody can tell.
+ */
+static int outcome_of_naming(const struct stat *made, const char *to, int failed)
+{
+    static const int definite[] = { EACCES, EDQUOT,       EEXIST, EINVAL, EISDIR,  ELOOP,  EMLINK,
+                                    ENOENT, ENAMETOOLONG, ENOMEM, ENOSPC, ENOTDIR, ENOTEMPTY,
+                                    EPERM,  EROFS,        EXDEV };
+    struct stat there;
+    if (failed == 0 || (stat(to, &there) == 0 && there.st_dev == made->st_dev &&
+                        there.st_ino == made->st_ino)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof definite / sizeof definite[0]; i++) {
+        if (failed == definite[i]) {
+            return failed;
+        }
+    }
+    return -1;
+}
+
 static grebe_status local_publish(struct io_writer *iw, bool is_replace, grebe_error *err)
 {
     struct local_writer *w = (struct local_writer *)iw;
@@ -356,6 +387,10 @@ static grebe_status local_publish(struct io_writer *iw, bool is_replace, grebe_e
     }
     if (iw->is_durable && fsync(w->fd) != 0) {
         return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot sync", iw->path);
+    }
+    struct stat made;
+    if (fstat(w->fd, &made) != 0) {
+        return GREBE_FAIL_SYS(err, GREBE_EIO, errno, "%s: cannot stat", iw->path);
     }
     int closed = close(w->fd) != 0 ? errno : 0;
     w->fd = -1;
@@ -369,12 +404,20 @@ static grebe_status local_publish(struct io_writer *iw, bool is_replace, grebe_e
     } else {
         failed = rename_if_absent(w->temporary, iw->path);
     }
-    if (failed == EEXIST) {
+    int outcome = outcome_of_naming(&made, iw->path, failed);
+    if (outcome < 0) {
+        return GREBE_FAIL_SYS(err, GREBE_EUNKNOWN_OUTCOME, failed,
+                              "%s: cannot tell whether the file got its name", iw->path);
+    }
+    if (outcome == EEXIST) {
         return GREBE_FAIL(err, GREBE_EEXISTS, "%s: exists already", iw->path);
     }
-    if (failed != 0) {
+    if (outcome != 0) {
         return GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot name the file",
                               iw->path);
+    }
+    if (failed != 0) {
+        unlink(w->temporary); /* the second name of the same file */
     }
     iw->is_published = true;
     if (!iw->is_durable) {

@@ -250,6 +250,67 @@ static void test_publish__many_processes__one_wins(void **state)
     test_folder_remove(folder);
 }
 
+struct first_name {
+    char text[300];
+};
+
+static grebe_status keep_name(void *arg, const char *name, enum io_kind kind, grebe_error *err)
+{
+    (void)err;
+    (void)kind;
+    snprintf(((struct first_name *)arg)->text, 300, "%s", name);
+    return GREBE_OK;
+}
+
+/* As when a server did the work and the answer got lost: asked again, it finds the name taken. */
+static void test_publish__name_is_our_own_file__done(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context(NULL);
+    struct io_store *s = NULL;
+    struct io_writer *w = NULL;
+    struct first_name temporary = { "" };
+    char *folder = test_folder_new();
+    char path[600], from[900];
+    int n_names = 0;
+    snprintf(path, sizeof path, "%s/file", folder);
+    assert_ok(io_local_new(ctx, &s, &err));
+    assert_ok(io_create(s, path, true, &w, &err));
+    assert_ok(io_write(w, "ours", 4, &err));
+    assert_ok(io_list(s, folder, keep_name, &temporary, &err));
+    snprintf(from, sizeof from, "%s/%s", folder, temporary.text);
+    assert_int_equal(link(from, path), 0);
+    assert_ok(io_writer_publish(w, false, &err));
+    io_writer_free(w);
+    assert_ok(io_list(s, folder, count_names, &n_names, &err)); /* and no temporary name is left */
+    assert_int_equal(n_names, 1);
+    assert_fails(put_file(s, path, "theirs", false, &err), GREBE_EEXISTS, "exists already");
+    io_store_free(s);
+    context_free(ctx);
+    test_folder_remove(folder);
+}
+
+static void test_shared__file_is_gone__not_kept(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context(NULL);
+    struct io_store *s = NULL;
+    struct io_shared_file *f = NULL;
+    assert_ok(io_memory_new(ctx, &s, &err));
+    assert_ok(put_file(s, "f", "one", false, &err));
+    assert_ok(io_open_shared(s, "f", &f, &err));
+    assert_int_equal(atomic_load(&f->cached.refs), 2);
+    struct io_shared_file *again = NULL;
+    assert_ok(io_remove(s, "f", &err));
+    assert_int_equal(io_open_shared(s, "f", &again, &err), GREBE_ENOTFOUND);
+    assert_int_equal(atomic_load(&f->cached.refs), 1); /* ours: the space of the file is given back */
+    io_shared_drop(f);
+    io_store_free(s);
+    context_free(ctx);
+}
+
 static void test_path__normalize__as_text(void **state)
 {
     (void)state;
@@ -280,6 +341,8 @@ int main(void)
         cmocka_unit_test(test_store__nth_call_fails__no_leak_and_no_half_file),
         cmocka_unit_test(test_shared__unchanged_file__opened_once),
         cmocka_unit_test(test_publish__many_processes__one_wins),
+        cmocka_unit_test(test_publish__name_is_our_own_file__done),
+        cmocka_unit_test(test_shared__file_is_gone__not_kept),
         cmocka_unit_test(test_path__normalize__as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
