@@ -70,6 +70,12 @@ static grebe_status finish_group(void *arg, size_t g, grebe_error *err)
     if (st == GREBE_OK) {
         st = io_writer_publish(f->to, false, err);
     }
+    if (st == GREBE_EUNKNOWN_OUTCOME) { /* of a commit; this file is in no version yet */
+        st = GREBE_EIO;
+        if (err != NULL) {
+            err->status = st;
+        }
+    }
     return st == GREBE_OK ? st : error_wrap(err, st, "%s", f->path);
 }
 

@@ -20,6 +20,7 @@ struct attempt {
     struct snapshot *base; /* what is applied to; one reference */
     struct buf bytes;      /* the manifest */
     grebe_table *result;   /* the new version, opened in memory */
+    bool is_race_lost;     /* the version's name was taken by somebody else */
 };
 
 static void attempt_release(struct attempt *t)
@@ -145,6 +146,7 @@ static grebe_status publish(struct attempt *t, grebe_error *err)
     GREBE_TRY(io_create(store, buf_text(&path), x->is_durable, &w, err));
     GREBE_TRY(io_write(w, t->bytes.data, t->bytes.len, err));
     st = io_writer_publish(w, false, err);
+    t->is_race_lost = st == GREBE_EEXISTS; /* a file where a folder belongs gives it too */
 out:
     io_writer_free(w);
     buf_release(&path);
@@ -191,12 +193,12 @@ static grebe_status commit_loop(struct grebe_txn *x, struct attempt *t, grebe_er
         grebe_error found = GREBE_ERROR_INIT;
         *t = (struct attempt){ .x = x, .bytes = BUF_INIT(x->ctx->a) };
         grebe_status st = attempt_commit(t, &found);
-        if (st == GREBE_EEXISTS && t->result != NULL && i < x->retries_max) {
+        if (t->is_race_lost && i < x->retries_max) {
             attempt_release(t);
             sleep_a_little(x->ctx, i);
             continue;
         }
-        if (st == GREBE_EEXISTS && t->result != NULL) {
+        if (t->is_race_lost) {
             st = GREBE_FAIL(&found, GREBE_ECONFLICT,
                             "%s: retries exhausted: %" PRId32 " attempts lost the race, the last "
                             "for version %" PRId64, x->base->path, i + 1, t->target);

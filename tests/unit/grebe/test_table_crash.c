@@ -129,6 +129,27 @@ static void test_commit__killed_at_every_call__old_or_new(void **state)
     assert_true(n_old > 5 && n_new >= 1);
 }
 
+/* A file where the folder of versions belongs is no race that was lost: trying again is in vain. */
+static void test_create__file_in_place_of_a_folder__told_at_once(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = fixture_context(NULL);
+    struct io_store *store = NULL;
+    grebe_table *t = NULL;
+    char *folder = test_folder_new();
+    char path[512];
+    in_folder(path, folder, "_metadata");
+    test_write_file(path, "x", 1);
+    assert_ok(io_local_new(ctx, &store, &err));
+    assert_fails(create_in(store, folder, 10, NULL, &t, &err), GREBE_EEXISTS,
+                 "cannot make the folder");
+    assert_null(t);
+    io_store_free(store);
+    grebe_context_free(ctx);
+    test_folder_remove(folder);
+}
+
 static void test_commit__every_call_fails_once__old_or_new_and_no_stray_files(void **state)
 {
     (void)state;
@@ -359,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commit__killed_at_every_call__old_or_new),
+        cmocka_unit_test(test_create__file_in_place_of_a_folder__told_at_once),
         cmocka_unit_test(test_commit__every_call_fails_once__old_or_new_and_no_stray_files),
         cmocka_unit_test(test_commit__everything_fails_from_a_call_on__old_or_new),
         cmocka_unit_test(test_commit__many_processes__consecutive_versions_nothing_lost),
