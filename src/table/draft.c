@@ -138,36 +138,44 @@ static void remove_indexes(struct draft *d, const char *stored, int64_t id)
     d->m.indexes.n = n;
 }
 
-/* A group without the column; a group left without columns goes. */
-static grebe_status remove_from_groups(struct draft *d, const char *stored, grebe_error *err)
+/* Lists of columns of the draft's own: removing compacts them in place, however many go. */
+static grebe_status own_columns(struct draft *d, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t g = 0; g < d->m.groups.n && st == GREBE_OK; g++) {
+        struct manifest_group *group = manifest_group_at(&d->m, g);
+        st = concat_list(d, &group->columns, NULL, 0, sizeof(manifest_text), &group->columns, err);
+    }
+    return st;
+}
+
+/* Take the column out of its group; a group left without columns goes. */
+static void remove_from_groups(struct draft *d, const char *stored)
 {
     size_t n_groups = 0;
     for (size_t g = 0; g < d->m.groups.n; g++) {
         struct manifest_group group = *manifest_group_at(&d->m, g);
+        manifest_text *columns = group.columns.items;
+        size_t n_before = group.columns.n;
         size_t n = 0;
-        manifest_text *kept = arena_array(&d->m.arena, group.columns.n, sizeof *kept);
-        if (kept == NULL) {
-            return mem_fail(err, group.columns.n * sizeof *kept, "columns");
-        }
-        for (size_t c = 0; c < group.columns.n; c++) {
-            if (strcmp(manifest_column_at(&group, c), stored) != 0) {
-                kept[n++] = ((manifest_text *)group.columns.items)[c];
+        for (size_t c = 0; c < n_before; c++) {
+            if (strcmp(columns[c].data, stored) != 0) {
+                columns[n++] = columns[c];
             }
         }
-        if (n == group.columns.n || n > 0) {
-            group.columns = (struct avro_list){ kept, n };
+        if (n == n_before || n > 0) {
+            group.columns.n = n;
             *manifest_group_at(&d->m, n_groups++) = group;
         }
     }
     d->m.groups.n = n_groups;
-    return GREBE_OK;
 }
 
-static grebe_status apply_drop(struct draft *d, const char *name, grebe_error *err)
+static void apply_drop(struct draft *d, const char *name)
 {
     struct draft_column *c = draft_find(d, name);
     if (c == NULL) {
-        return GREBE_OK; /* somebody else dropped it meanwhile */
+        return; /* somebody else dropped it meanwhile */
     }
     const char *stored = c->stored;
     schema_release(&c->field);
@@ -175,7 +183,7 @@ static grebe_status apply_drop(struct draft *d, const char *name, grebe_error *e
     memmove(c, c + 1, (d->n_columns - at - 1) * sizeof *c);
     d->n_columns--;
     remove_indexes(d, stored, 0);
-    return remove_from_groups(d, stored, err);
+    remove_from_groups(d, stored);
 }
 
 static grebe_status apply_rename(struct draft *d, const struct rename_op *op, grebe_error *err)
@@ -264,8 +272,11 @@ static grebe_status apply_lists(const struct grebe_txn *x, struct draft *d, greb
     /* Removing compacts in place: the list must be the draft's own. */
     GREBE_TRY(concat_list(d, &d->m.indexes, NULL, 0, sizeof(struct manifest_index),
                           &d->m.indexes, err));
+    if (x->drops.n > 0) {
+        GREBE_TRY(own_columns(d, err));
+    }
     for (size_t i = 0; i < x->drops.n; i++) {
-        GREBE_TRY(apply_drop(d, ((const char *const *)x->drops.items)[i], err));
+        apply_drop(d, ((const char *const *)x->drops.items)[i]);
     }
     if (d->m.groups.n == 0 && d->n_rows > 0) {
         d->is_emptied = true;

@@ -41,6 +41,8 @@ static grebe_status read_chunk(void *arg, grebe_error *err)
     return st;
 }
 
+static const double COST_MAX = 1e15; /* so that the chunks of many threads add up */
+
 /* What the chunk will hold in memory, roughly: three times its stored bytes. */
 static uint64_t chunk_cost(const struct scan *s, const struct chunk *c)
 {
@@ -56,7 +58,8 @@ static uint64_t chunk_cost(const struct scan *s, const struct chunk *c)
         }
     }
     int64_t rows = f->reader->chunk_begin[chunk + 1] - f->reader->chunk_begin[chunk];
-    return (uint64_t)((double)bytes * 3 * (double)(c->row_end - c->row_begin) / (double)rows);
+    double cost = (double)bytes * 3 * (double)(c->row_end - c->row_begin) / (double)rows;
+    return cost < COST_MAX ? (uint64_t)cost : (uint64_t)COST_MAX; /* sizes are the file's word */
 }
 
 static grebe_status start_chunk(struct scan *s, size_t plan_group, int64_t row, grebe_error *err)
@@ -131,7 +134,7 @@ grebe_status chunk_wait(struct chunk *c, grebe_error *err)
         return GREBE_OK;
     }
     grebe_status st = task_wait(&c->task, err);
-    c->is_read = true;
+    c->is_read = true; /* waited for; who fails here is not asked again (stream_export) */
     if (st != GREBE_OK) {
         return error_wrap(err, st, "%s: rows [%lld, %lld)", c->scan->table->path,
                           (long long)c->row_begin, (long long)c->row_end);

@@ -105,7 +105,10 @@ static grebe_status find_segment(struct scan *s, grebe_error *err)
         int64_t begin = s->pruned_to;
         int64_t end = 0;
         bool may_match = true;
-        grebe_status st = look_at(s, begin, &end, &may_match, err);
+        grebe_status st = call_check(&s->call, err); /* files are opened only to be ruled out */
+        if (st == GREBE_OK) {
+            st = look_at(s, begin, &end, &may_match, err);
+        }
         if (st != GREBE_OK) {
             return st;
         }

@@ -84,7 +84,10 @@ static grebe_status explain_group(struct explain_result *r, struct scan *s, size
     grebe_status st = GREBE_OK;
     for (int64_t row = s->row_begin; row < s->row_end && st == GREBE_OK;) {
         size_t before = open == NULL ? SIZE_MAX : open->file;
-        st = scan_file_at(s, g->group, row, &open, err);
+        st = call_check(&s->call, err);
+        if (st == GREBE_OK) {
+            st = scan_file_at(s, g->group, row, &open, err);
+        }
         if (st != GREBE_OK) {
             break;
         }

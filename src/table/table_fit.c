@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "arrow/type_text.h"
+
 /* The schema as if it were nullable like `to`: whether nulls fit is seen in the data. */
 static struct ArrowSchema with_nullability(const struct ArrowSchema *from,
                                            const struct ArrowSchema *to)
@@ -17,17 +19,10 @@ static struct ArrowSchema with_nullability(const struct ArrowSchema *from,
 static grebe_status fail_type(const struct ArrowSchema *from, const struct ArrowSchema *to,
                               grebe_error *err)
 {
-    char expected[128] = "?";
-    char found[128] = "?";
-    struct buf text = BUF_INIT(mem_system());
-    if (type_print(&text, to, NULL) == GREBE_OK && buf_text(&text) != NULL) {
-        error_quote(expected, sizeof expected, text.data, text.len);
-    }
-    buf_clear(&text);
-    if (type_print(&text, from, NULL) == GREBE_OK && buf_text(&text) != NULL) {
-        error_quote(found, sizeof found, text.data, text.len);
-    }
-    buf_release(&text);
+    char expected[128];
+    char found[128];
+    type_quote(expected, sizeof expected, to);
+    type_quote(found, sizeof found, from);
     return GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": expected %s, found %s", to->name,
                       expected, found);
 }

@@ -86,6 +86,9 @@ grebe_status table_uri_path(const char *uri, const char **path, grebe_error *err
 /** Copy what a caller's options struct has over the defaults in dst. */
 grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe_error *err);
 
+/** GREBE_EINVAL for a range, limit or batch size that makes no sense of any source. */
+grebe_status scan_options_check(const grebe_scan_options *options, grebe_error *err);
+
 /** Open the store that a uri and its options name. */
 grebe_status table_store_open(grebe_context *ctx, size_t n_storage_options,
                               struct table_store **out, grebe_error *err);

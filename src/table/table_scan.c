@@ -11,9 +11,8 @@ enum { BATCH_ROWS = 65536, BATCH_ROWS_MILVUS = 8192 };
 
 /* ---- life ---- */
 
-static grebe_status resolve_rows(struct scan *s, const grebe_scan_options *o, grebe_error *err)
+grebe_status scan_options_check(const grebe_scan_options *o, grebe_error *err)
 {
-    const struct snapshot *snapshot = s->table->snapshot;
     if (o->row_begin < 0 || o->row_end < o->row_begin) {
         return GREBE_FAIL(err, GREBE_EINVAL,
                           "rows: expected 0 <= begin <= end, found [%" PRId64 ", %" PRId64 ")",
@@ -23,6 +22,16 @@ static grebe_status resolve_rows(struct scan *s, const grebe_scan_options *o, gr
         return GREBE_FAIL(err, GREBE_EINVAL,
                           "expected limit >= -1 and batch_rows >= 0, found %" PRId64
                           " and %" PRId64, o->limit, o->batch_rows);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status resolve_rows(struct scan *s, const grebe_scan_options *o, grebe_error *err)
+{
+    const struct snapshot *snapshot = s->table->snapshot;
+    grebe_status st = scan_options_check(o, err);
+    if (st != GREBE_OK) {
+        return st;
     }
     if (table_is_milvus(s->table)) {
         s->row_begin = min_i64(o->row_begin, snapshot->n_rows);

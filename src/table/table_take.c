@@ -161,7 +161,10 @@ static grebe_status take_file(const struct take *k, const struct plan_group *g, 
                               grebe_error *err)
 {
     struct data_file *f = NULL;
-    grebe_status st = table_file_open(k->t, g->group, file, &f, err);
+    grebe_status st = call_check(&k->call, err);
+    if (st == GREBE_OK) {
+        st = table_file_open(k->t, g->group, file, &f, err);
+    }
     if (st != GREBE_OK) {
         return st;
     }
