@@ -73,6 +73,22 @@ static grebe_status put_vector(struct buf *dst, const struct text_column *c,
     return st == GREBE_OK ? buf_put_byte(dst, ']', err) : st;
 }
 
+/*
+ * Newlines and escape sequences stay out of the terminal: each C0 control, DEL, and C1 control
+ * as UTF-8 has it becomes one space.
+ */
+static void hide_controls(struct buf *b)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < b->len; i++) {
+        bool is_c1 = b->data[i] == 0xc2 && i + 1 < b->len && b->data[i + 1] < 0xa0;
+        bool is_control = is_c1 || b->data[i] < 0x20 || b->data[i] == 0x7f;
+        b->data[len++] = is_control ? ' ' : b->data[i];
+        i += is_c1;
+    }
+    b->len = len;
+}
+
 static grebe_status put_cell(struct table_printer *t, size_t k, const struct ArrowArray *column,
                              int64_t i, grebe_error *err)
 {
@@ -88,10 +104,8 @@ static grebe_status put_cell(struct table_printer *t, size_t k, const struct Arr
     if (st == GREBE_OK && is_null) {
         st = buf_put_text(&t->cell, "null", err);
     }
-    for (size_t j = 0; st == GREBE_OK && j < t->cell.len; j++) {
-        if (t->cell.data[j] < 0x20 || t->cell.data[j] == 0x7f) {
-            t->cell.data[j] = ' '; /* newlines and escape sequences stay out of the terminal */
-        }
+    if (st == GREBE_OK) {
+        hide_controls(&t->cell);
     }
     return st;
 }
@@ -162,7 +176,10 @@ static grebe_status put_head(struct table_printer *t, grebe_error *err)
             char type[128];
             const struct ArrowSchema *field = t->columns.schema.children[k];
             const char *text = line == 0 ? field->name : type_quote(type, sizeof type, field);
-            GREBE_TRY(put_padded(t, text, strlen(text), k, err));
+            buf_clear(&t->cell);
+            GREBE_TRY(buf_put_text(&t->cell, text, err));
+            hide_controls(&t->cell); /* the file gave its columns their names */
+            GREBE_TRY(put_padded(t, (const char *)t->cell.data, t->cell.len, k, err));
         }
         GREBE_TRY(buf_put_text(&t->out, t->is_colored ? "\033[0m\n" : "\n", err));
     }

@@ -160,6 +160,28 @@ static void test_print__table__aligned_and_no_control_characters(void **state)
               "                null            NaN  [1e20, 3.0]\n");
 }
 
+static void test_print__table__names_of_columns_are_no_escape_sequences(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct capture c = { { capture_write }, BUF_INIT(mem_system()) };
+    struct text_print p = { mem_system(), &c.sink, NULL, NULL, 0 };
+    struct ArrowSchema schema;
+    struct ArrowArrayStream rows;
+    assert_ok(schema_new(mem_system(), "+s", "", false, 1, &schema, &err));
+    assert_ok(schema_new(mem_system(), "b", "\033]0;x\007\xc2\x9b" "2J", true, 0, schema.children[0],
+                         &err));
+    assert_ok(stream_from_batches(mem_system(), &schema, NULL, 0, &rows, &err));
+    assert_ok(text_print_table(&p, &rows, 0, false, &err));
+    for (size_t i = 0; i < c.b.len; i++) {
+        assert_true(c.b.data[i] == '\n' || (c.b.data[i] >= 0x20 && c.b.data[i] < 0x7f));
+    }
+    assert_non_null(strstr(buf_text(&c.b), " ]0;x "));
+    buf_release(&c.b);
+    stream_release(&rows);
+    schema_release(&schema);
+}
+
 /* A column that begins inside its buffers, as a slice of a larger batch does. */
 static void test_print__slices__by_their_offset(void **state)
 {
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_print__json__strict_text),
         cmocka_unit_test(test_print__csv__null_and_empty_differ),
         cmocka_unit_test(test_print__table__aligned_and_no_control_characters),
+        cmocka_unit_test(test_print__table__names_of_columns_are_no_escape_sequences),
         cmocka_unit_test(test_print__slices__by_their_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
