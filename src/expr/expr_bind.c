@@ -10,7 +10,8 @@ static grebe_status bind_node(struct expr *e, struct expr_node *node, grebe_erro
 static grebe_status wrap(const struct expr *e, const struct expr_node *node, grebe_status st,
                          grebe_error *err)
 {
-    return error_wrap(err, st, "condition, column %zu", expr_column_of(e, node->at));
+    return st == GREBE_OK ? st
+                          : error_wrap(err, st, "condition, column %zu", expr_column_of(e, node->at));
 }
 
 /* ---- columns ---- */

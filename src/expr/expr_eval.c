@@ -51,7 +51,7 @@ static void fill_literal(const struct eval *ev, const struct expr_node *node)
         return;
     }
     v->is_filled = true;
-    for (size_t i = 0; i < EVAL_CHUNK; i++) {
+    for (size_t i = 0; i < ev->chunk; i++) {
         switch (node->domain) {
         case D_BOOL: ((uint8_t *)v->data)[i] = s->boolean ? TRI_TRUE : TRI_FALSE; break;
         case D_UINT: ((uint64_t *)v->data)[i] = s->u; break;
@@ -62,7 +62,7 @@ static void fill_literal(const struct eval *ev, const struct expr_node *node)
         }
     }
     if (node->domain == D_NULL) {
-        memset(v->valid_bytes, 0, EVAL_CHUNK);
+        memset(v->valid_bytes, 0, ev->chunk);
         v->valid = v->valid_bytes;
     }
 }
@@ -384,12 +384,13 @@ grebe_status eval_node(struct eval *ev, const struct expr_node *node)
 
 /* ---- the whole ---- */
 
-static size_t block_size(const struct expr_node *node)
+/* Bytes that all vectors take for each row of a chunk. */
+static size_t bytes_per_row(const struct expr_node *node)
 {
-    size_t size = EVAL_CHUNK * (width_of(node->domain) + 1);
+    size_t size = width_of(node->domain) + 1;
     bool by_set = node->op == OP_IN && node->set != NULL;
     for (size_t i = 0; i < node->n_kids && (i == 0 || !by_set); i++) {
-        size += block_size(node->kids[i]);
+        size += bytes_per_row(node->kids[i]);
     }
     return size;
 }
@@ -399,20 +400,26 @@ static char *place_vectors(struct eval *ev, const struct expr_node *node, char *
     struct vec *v = vec_of(ev, node);
     bool by_set = node->op == OP_IN && node->set != NULL;
     v->data = p;
-    p += EVAL_CHUNK * width_of(node->domain);
+    p += ev->chunk * width_of(node->domain);
     v->valid_bytes = (uint8_t *)p;
-    p += EVAL_CHUNK;
+    p += ev->chunk;
     for (size_t i = 0; i < node->n_kids && (i == 0 || !by_set); i++) {
         p = place_vectors(ev, node->kids[i], p);
     }
     return p;
 }
 
-static grebe_status eval_begin(struct eval *ev)
+static grebe_status eval_begin(struct eval *ev, int64_t length)
 {
     const struct expr *e = ev->e;
-    size_t rows_len = EVAL_CHUNK * sizeof(int64_t);
-    ev->block_len = rows_len + block_size(e->root);
+    size_t row_len = bytes_per_row(e->root);
+    ev->chunk = EVAL_CHUNK;
+    while (ev->chunk > EVAL_CHUNK_MIN &&
+           (ev->chunk * row_len > EVAL_BLOCK_AIM || ev->chunk / 2 >= (uint64_t)length)) {
+        ev->chunk /= 2;
+    }
+    size_t rows_len = ev->chunk * sizeof(int64_t);
+    ev->block_len = rows_len + ev->chunk * row_len;
     ev->block = mem_alloc(e->a, ev->block_len);
     ev->vecs = mem_alloc_zero(e->a, e->n_slots * sizeof *ev->vecs);
     if (ev->block == NULL || ev->vecs == NULL) {
@@ -458,9 +465,9 @@ grebe_status expr_eval(const struct expr *e, const struct ArrowArray *const *col
 
     assert(e->is_bound);
     memset(keep, 0, bitmap_bytes(length));
-    GREBE_TRY(eval_begin(&ev));
-    for (ev.begin = 0; ev.begin < length; ev.begin += EVAL_CHUNK) {
-        ev.n = min_i64(EVAL_CHUNK, length - ev.begin);
+    GREBE_TRY(eval_begin(&ev, length));
+    for (ev.begin = 0; ev.begin < length; ev.begin += (int64_t)ev.chunk) {
+        ev.n = min_i64((int64_t)ev.chunk, length - ev.begin);
         GREBE_TRY(eval_node(&ev, e->root));
         put_bits(tri_of(&ev, e->root, nulls), ev.n, keep + (ev.begin >> 3));
     }

@@ -9,7 +9,11 @@
 
 #include "expr/expr_internal.h"
 
-enum { EVAL_CHUNK = 1024 };
+enum {
+    EVAL_CHUNK = 1024,
+    EVAL_CHUNK_MIN = 64,          /* chunks are multiples of it, so that vectors stay aligned */
+    EVAL_BLOCK_AIM = 16 << 20     /* smaller chunks, before the vectors of all nodes take more */
+};
 
 /** The values of a node for one chunk. */
 struct vec {
@@ -26,6 +30,7 @@ struct eval {
     const struct ArrowArray *const *columns;
     int64_t begin; /* first row of the chunk */
     int64_t n;     /* rows in it */
+    size_t chunk;  /* most rows of one */
     struct vec *vecs;
     void *block;   /* all vectors */
     size_t block_len;

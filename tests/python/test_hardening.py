@@ -145,3 +145,17 @@ def test_transaction__used_while_rows_are_written__refused(tmp_path):
     txn.abort()
     with pytest.raises(ValueError, match="committed or given up"):
         txn.commit()
+
+
+def test_where__tens_of_thousands_of_conditions__right_and_not_slow(tmp_path):
+    n = 3000
+    table = grebe.create(tmp_path / "t", {"id": np.arange(n), "s": [f"s{i}" for i in range(n)]}, durable=False)
+    every_third = [i for i in range(n) if i % 3 == 0]
+    assert table.count(" or ".join(f"id = {i}" for i in every_third)) == len(every_third)
+    assert table.count(" and ".join(f"s <> 's{i}'" for i in every_third * 20)) == n - len(every_third)
+    assert table.count(f"id not in ({', '.join(map(str, every_third * 20))})") == n - len(every_third)
+    for deep in ("(" * 100_000, "not " * 100_000, "abs(" * 100_000, "- " * 100_000):
+        with pytest.raises(grebe.Limit, match="nested deeper"):
+            table.count(deep)
+    with pytest.raises(grebe.Limit, match="at most"):
+        table.count(" and ".join(["id >= 0"] * 200_000))
