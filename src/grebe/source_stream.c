@@ -504,8 +504,8 @@ grebe_status source_stream_take(struct grebe_source *source, const int64_t *row_
     for (size_t i = 0; i < n; i++) {
         bool is_negative = row_ids[i] < 0;
         if (is_negative && o.missing != GREBE_MISSING_NULL) {
-            st = GREBE_FAIL(err, GREBE_EINVAL, "row id %lld (number %zu): expected at least 0",
-                            (long long)row_ids[i], i);
+            st = GREBE_FAIL(err, GREBE_EINVAL, "rows[%zu]: expected an id of at least 0, found %lld", i,
+                            (long long)row_ids[i]);
             goto out;
         }
         c.wanted[i] = (struct wanted){ is_negative ? INT64_MAX : row_ids[i], i };
@@ -520,8 +520,8 @@ grebe_status source_stream_take(struct grebe_source *source, const int64_t *row_
     GREBE_TRY(collect(&c, &rows, &schema, err));
     if (c.n_found < n && o.missing != GREBE_MISSING_NULL) {
         const struct wanted *w = &c.wanted[c.n_found];
-        st = GREBE_FAIL(err, GREBE_EINVAL, "row id %lld (number %zu): the stream ends before it",
-                        (long long)w->row, w->place);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "rows[%zu]: row id %lld: the stream ends before it",
+                        w->place, (long long)w->row);
         goto out;
     }
     if (c.n_found < n) {

@@ -38,10 +38,10 @@ static grebe_status row_of(const grebe_table *t, size_t i, int64_t id, int64_t *
     int64_t next = grebe_table_next_row_id(t);
     if (id < 0 || id >= next) {
         return GREBE_FAIL(err, GREBE_EINVAL,
-                          "row id %zu: expected 0 <= id < %" PRId64 ", found %" PRId64, i, next,
+                          "rows[%zu]: expected 0 <= id < %" PRId64 ", found %" PRId64, i, next,
                           id);
     }
-    return GREBE_FAIL(err, GREBE_ENOTFOUND, "row id %zu: %" PRId64 " is deleted", i, id);
+    return GREBE_FAIL(err, GREBE_ENOTFOUND, "rows[%zu]: row id %" PRId64 " is deleted", i, id);
 }
 
 /* Translate the ids; says whether the rows ascend and none is missing. */

@@ -398,9 +398,9 @@ static void test_take__ids_out_of_range__named_or_null(void **state)
     static const int64_t beyond[] = { 1, 2, 230 };
     static const int64_t extreme[] = { INT64_MAX };
     assert_fails(grebe_table_take(f->t, negative, 2, NULL, &got, NULL, &err), GREBE_EINVAL,
-                 "row id 1: expected 0 <= id < 230, found -5");
+                 "rows[1]: expected 0 <= id < 230, found -5");
     assert_fails(grebe_table_take(f->t, beyond, 3, NULL, &got, NULL, &err), GREBE_EINVAL,
-                 "row id 2: expected 0 <= id < 230, found 230");
+                 "rows[2]: expected 0 <= id < 230, found 230");
     assert_int_equal(grebe_table_take(f->t, extreme, 1, NULL, &got, NULL, &err), GREBE_EINVAL);
     grebe_take_options o = GREBE_TAKE_OPTIONS_INIT;
     o.missing = GREBE_MISSING_NULL;
