@@ -54,6 +54,12 @@ struct core_schema {
 
 /** Any Arrow producer as a stream: __arrow_c_stream__, else __arrow_c_array__. 0, or -1 with an exception. */
 int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
+/**
+ * The two structures in what __arrow_c_array__ returned: the capsules own them still.
+ *
+ * @return 0; -1 with TypeError (no pair of capsules) or ValueError (consumed already).
+ */
+int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
 /** New objects; the Arrow structures are moved in (released on failure too). */
 PyObject *core_stream_new(struct ArrowArrayStream *stream);
 PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);

@@ -124,16 +124,29 @@ static int take_stream(PyObject *capsule, struct ArrowArrayStream *out)
     return 0;
 }
 
+int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array)
+{
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "__arrow_c_array__: expected a pair of capsules");
+        return -1;
+    }
+    *schema = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
+    *array = *schema != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
+    if (*array == NULL) {
+        return -1;
+    }
+    if ((*schema)->release == NULL || (*array)->release == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the Arrow array was consumed already");
+        return -1;
+    }
+    return 0;
+}
+
 static int take_array(PyObject *pair, struct ArrowArrayStream *out)
 {
-    PyObject *sc = PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, 0) : NULL;
-    struct ArrowSchema *schema = sc != NULL ? PyCapsule_GetPointer(sc, "arrow_schema") : NULL;
-    struct ArrowArray *array =
-        schema != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
-    if (schema == NULL || array == NULL) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "__arrow_c_array__: expected a pair of capsules");
-        }
+    struct ArrowSchema *schema = NULL;
+    struct ArrowArray *array = NULL;
+    if (core_array_capsules(pair, &schema, &array) != 0) {
         return -1;
     }
     if (schema->format == NULL || strcmp(schema->format, "+s") != 0) {

@@ -427,13 +427,9 @@ int core_build_column(PyObject *values, const char *name, struct ArrowArray *arr
         PyObject *pair = PyObject_CallMethod(values, "__arrow_c_array__", NULL);
         struct ArrowSchema *s = NULL;
         struct ArrowArray *a = NULL;
-        if (pair != NULL && PyTuple_Check(pair) && PyTuple_Size(pair) == 2) {
-            s = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
-            a = s != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
-        }
         grebe_error err = GREBE_ERROR_INIT;
         int result = -1;
-        if (a != NULL) {
+        if (pair != NULL && core_array_capsules(pair, &s, &a) == 0) {
             result = grebe_schema_make(core.ctx, NULL, name, true, s, 1, schema, &err) == GREBE_OK
                          ? 0 : core_raise_int(&err);
         }

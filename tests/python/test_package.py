@@ -249,6 +249,29 @@ def test_streams_are_consumed_once(table):
         table.take([1])
 
 
+class GivesTheSameCapsulesAgain:
+    """A producer that breaks the rules of the PyCapsule interface."""
+    def __init__(self, producer):
+        self.pair = producer.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.pair
+
+
+def test_arrays_are_consumed_once(tmp_path):
+    rows = GivesTheSameCapsulesAgain(pa.record_batch({"a": [1, 2]}))
+    grebe.create(tmp_path / "rows", rows, durable=False)
+    with pytest.raises(ValueError, match="consumed"):
+        grebe.create(tmp_path / "again", rows, durable=False)
+    column = GivesTheSameCapsulesAgain(pa.array([1, 2]))
+    grebe.create(tmp_path / "column", {"a": column}, durable=False)
+    with pytest.raises(ValueError, match="consumed"):
+        grebe.create(tmp_path / "column_again", {"a": column}, durable=False)
+    column.pair = None
+    with pytest.raises(TypeError, match="pair of capsules"):
+        grebe.create(tmp_path / "no_pair", {"a": column}, durable=False)
+
+
 def test_pickle_and_repr(table):
     again = pickle.loads(pickle.dumps(table))
     assert (again.uri, again.version, again.num_rows) == (table.uri, table.version, table.num_rows)
