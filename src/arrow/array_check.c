@@ -15,16 +15,7 @@ static grebe_status check_node(const struct check *c, const struct ArrowSchema *
 static grebe_status check_counts(const struct check *c, const struct ArrowSchema *schema,
                                  const struct arrow_type *t, const struct ArrowArray *array)
 {
-    int64_t expected = 2;
-    if (t->kind == ARROW_NULL || t->kind == ARROW_RUN_END_ENCODED) {
-        expected = 0;
-    } else if (t->kind == ARROW_STRUCT || t->kind == ARROW_FIXED_LIST ||
-               t->kind == ARROW_SPARSE_UNION) {
-        expected = 1;
-    } else if (arrow_kind_is_bytes(t->kind) || arrow_kind_is_view(t->kind) ||
-               arrow_kind_is_list_view(t->kind)) {
-        expected = 3;
-    }
+    int64_t expected = arrow_buffer_count(t->kind);
     bool is_more_allowed = arrow_kind_is_view(t->kind);
     if (array->n_buffers < expected || (array->n_buffers > expected && !is_more_allowed) ||
         (array->n_buffers > 0 && array->buffers == NULL)) {

@@ -25,20 +25,6 @@ static grebe_status zero_buffer(const grebe_allocator *a, struct ArrowArray *arr
 static grebe_status nulls(const grebe_allocator *a, const struct ArrowSchema *schema,
                           int64_t length, int depth, struct ArrowArray *out, grebe_error *err);
 
-static int64_t buffer_count(const struct arrow_type *t)
-{
-    if (t->kind == ARROW_NULL || t->kind == ARROW_RUN_END_ENCODED) {
-        return 0;
-    }
-    if (t->kind == ARROW_STRUCT || t->kind == ARROW_FIXED_LIST || t->kind == ARROW_SPARSE_UNION) {
-        return 1;
-    }
-    return arrow_kind_is_bytes(t->kind) || arrow_kind_is_view(t->kind) ||
-                   arrow_kind_is_list_view(t->kind)
-               ? 3
-               : 2;
-}
-
 /* Buffers behind the validity, all zero. */
 static grebe_status null_values(const grebe_allocator *a, const struct arrow_type *t,
                                 struct ArrowArray *out, grebe_error *err)
@@ -122,7 +108,7 @@ static grebe_status nulls(const grebe_allocator *a, const struct ArrowSchema *sc
         return GREBE_FAIL(err, GREBE_ELIMIT, "types are nested deeper than %d", ARROW_DEPTH_MAX);
     }
     GREBE_TRY(arrow_type_of(schema, &t, err));
-    GREBE_TRY(array_new(a, length, buffer_count(&t), schema->n_children, out, err));
+    GREBE_TRY(array_new(a, length, arrow_buffer_count(t.kind), schema->n_children, out, err));
     if (t.kind == ARROW_RUN_END_ENCODED) {
         GREBE_TRY(null_runs(a, schema, depth, out, err));
         goto out;

@@ -254,19 +254,6 @@ static grebe_status select_values(const struct select *s, const struct ArrowSche
     }
 }
 
-static int64_t buffers_of(const struct arrow_type *t)
-{
-    switch (t->kind) {
-    case ARROW_NULL:
-    case ARROW_RUN_END_ENCODED: return 0;
-    case ARROW_STRUCT:
-    case ARROW_FIXED_LIST:
-    case ARROW_SPARSE_UNION: return 1;
-    default:
-        return arrow_kind_is_bytes(t->kind) || arrow_kind_is_list_view(t->kind) ? 3 : 2;
-    }
-}
-
 grebe_status select_node(const struct select *s, const struct ArrowSchema *schema,
                          struct ArrowArray *out)
 {
@@ -283,7 +270,7 @@ grebe_status select_node(const struct select *s, const struct ArrowSchema *schem
         GREBE_TRY(select_views(s, &t, out));
         goto out;
     }
-    GREBE_TRY(array_new(s->a, s->n_rows, buffers_of(&t), schema->n_children, out, s->err));
+    GREBE_TRY(array_new(s->a, s->n_rows, arrow_buffer_count(t.kind), schema->n_children, out, s->err));
     if (t.kind == ARROW_NULL) {
         out->null_count = s->n_rows;
     } else if (arrow_kind_is_union(t.kind)) {

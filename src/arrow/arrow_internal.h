@@ -72,6 +72,23 @@ static inline const uint8_t *arrow_validity(const struct ArrowArray *array, enum
     return array->buffers[0];
 }
 
+/** Buffers of an array of the kind; views have as many more as there are blocks of bytes. */
+static inline int64_t arrow_buffer_count(enum arrow_kind kind)
+{
+    switch (kind) {
+    case ARROW_NULL:
+    case ARROW_RUN_END_ENCODED: return 0;
+    case ARROW_STRUCT:
+    case ARROW_FIXED_LIST:
+    case ARROW_SPARSE_UNION: return 1;
+    default:
+        return arrow_kind_is_bytes(kind) || arrow_kind_is_view(kind) ||
+                       arrow_kind_is_list_view(kind)
+                   ? 3
+                   : 2;
+    }
+}
+
 /** Write a name for messages: the field's, or its format when it has none. */
 const char *field_label(char *dst, size_t dst_len, const struct ArrowSchema *schema);
 

@@ -28,16 +28,6 @@ struct batch {
 
 /* ---- dictionaries ---- */
 
-static size_t count_dictionaries(const struct ArrowSchema *schema)
-{
-    const struct ArrowSchema *values = schema->dictionary != NULL ? schema->dictionary : schema;
-    size_t n = schema->dictionary != NULL;
-    for (int64_t i = 0; i < values->n_children; i++) {
-        n += count_dictionaries(values->children[i]);
-    }
-    return n;
-}
-
 static void list_dictionaries(const struct ArrowSchema *schema, const struct ipc_ids *ids,
                               struct ipc_dictionaries *out)
 {
@@ -56,7 +46,7 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
                                   const struct ipc_ids *ids, struct ipc_dictionaries *out,
                                   grebe_error *err)
 {
-    size_t n = count_dictionaries(schema);
+    size_t n = ipc_dictionary_count(schema);
     *out = (struct ipc_dictionaries){ NULL, 0 };
     assert(n == ids->n);
     if (n == 0) {
@@ -376,18 +366,6 @@ static grebe_status next_node(struct batch *b, int64_t *length, int64_t *null_co
     return GREBE_OK;
 }
 
-static int64_t buffers_of(enum arrow_kind kind)
-{
-    switch (kind) {
-    case ARROW_NULL:
-    case ARROW_RUN_END_ENCODED: return 0;
-    case ARROW_STRUCT:
-    case ARROW_FIXED_LIST:
-    case ARROW_SPARSE_UNION: return 1;
-    default: return arrow_kind_is_bytes(kind) || arrow_kind_is_list_view(kind) ? 3 : 2;
-    }
-}
-
 static grebe_status read_node(struct batch *b, const struct ArrowSchema *schema,
                               struct ArrowArray *out)
 {
@@ -400,11 +378,10 @@ static grebe_status read_node(struct batch *b, const struct ArrowSchema *schema,
     memset(out, 0, sizeof *out);
     GREBE_TRY(arrow_type_of(schema, &t, b->err));
     GREBE_TRY(next_node(b, &length, &null_count));
-    n_buffers = buffers_of(t.kind);
     if (arrow_kind_is_view(t.kind)) {
         GREBE_TRY(next_variadic(b, &n_buffers));
-        n_buffers += 3;
     }
+    n_buffers += arrow_buffer_count(t.kind);
     GREBE_TRY(array_new(b->a, length, n_buffers, schema->n_children, out, b->err));
     out->null_count = t.kind == ARROW_NULL              ? length
                       : t.kind == ARROW_RUN_END_ENCODED ? 0

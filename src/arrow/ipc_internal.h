@@ -57,6 +57,9 @@ enum ipc_type {
     IPC_TYPE_LARGE_LIST_VIEW
 };
 
+/** Dictionary fields of a schema, those inside of dictionaries' values included. */
+size_t ipc_dictionary_count(const struct ArrowSchema *schema);
+
 /** Dictionary ids in the order in which a walk down the schema meets dictionary fields. */
 struct ipc_ids {
     const grebe_allocator *a;

@@ -13,6 +13,16 @@ struct encode {
     grebe_error *err;
 };
 
+size_t ipc_dictionary_count(const struct ArrowSchema *schema)
+{
+    const struct ArrowSchema *values = schema->dictionary != NULL ? schema->dictionary : schema;
+    size_t n = schema->dictionary != NULL;
+    for (int64_t i = 0; i < values->n_children; i++) {
+        n += ipc_dictionary_count(values->children[i]);
+    }
+    return n;
+}
+
 grebe_status ipc_message_begin(struct ipc_message *m, struct buf *dst, enum ipc_header header,
                                int64_t body_len, grebe_error *err)
 {

@@ -299,16 +299,6 @@ out:
 
 /* ---- dictionaries ---- */
 
-static size_t count_dictionaries(const struct ArrowSchema *schema)
-{
-    const struct ArrowSchema *values = schema->dictionary != NULL ? schema->dictionary : schema;
-    size_t n = schema->dictionary != NULL;
-    for (int64_t i = 0; i < values->n_children; i++) {
-        n += count_dictionaries(values->children[i]);
-    }
-    return n;
-}
-
 static grebe_status put_dictionary(struct ipc_writer *w, const struct ArrowSchema *values,
                                    const struct ArrowArray *array, size_t id, grebe_error *err)
 {
@@ -368,7 +358,7 @@ grebe_status ipc_writer_new(const grebe_allocator *a, const struct ArrowSchema *
     w->metadata = w->nodes = w->buffers = w->variadic = w->segments = BUF_INIT(a);
     GREBE_TRY(schema_copy(a, schema, &w->schema, err));
     GREBE_TRY(ipc_schema_encode(&w->metadata, &w->schema, err));
-    size_t n = count_dictionaries(&w->schema);
+    size_t n = ipc_dictionary_count(&w->schema);
     if (n > 0) {
         w->dictionaries = mem_alloc_zero(a, n * sizeof *w->dictionaries);
         if (w->dictionaries == NULL) {
