@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct check {
     const grebe_table *t;
@@ -130,25 +132,48 @@ static grebe_status check_types(struct check *c, size_t g, size_t f, grebe_error
 
 /* ---- the manifest ---- */
 
-static void check_duplicates(struct check *c)
+struct named_column {
+    const char *name;
+    size_t group, place; /* place among all columns: qsort is not stable */
+};
+
+static int compare_columns(const void *a, const void *b)
+{
+    const struct named_column *x = a, *y = b;
+    int by_name = strcmp(x->name, y->name);
+    return by_name != 0 ? by_name : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Each column against the one of its name before it: a manifest can name thousands. */
+static grebe_status check_duplicates(struct check *c, grebe_error *err)
 {
     const struct manifest *m = &c->t->snapshot->manifest;
+    size_t n = 0, at = 0;
+    for (size_t g = 0; g < m->groups.n; g++) {
+        n += manifest_group_at(m, g)->columns.n; /* they are in memory: no overflow */
+    }
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    struct named_column *all = mem_alloc(c->t->ctx->a, n * sizeof *all);
+    if (all == NULL) {
+        return mem_fail(err, n * sizeof *all, "column names");
+    }
     for (size_t g = 0; g < m->groups.n; g++) {
         const struct manifest_group *group = manifest_group_at(m, g);
-        for (size_t i = 0; i < group->columns.n; i++) {
-            const char *name = manifest_column_at(group, i);
-            for (size_t h = 0; h <= g; h++) {
-                const struct manifest_group *other = manifest_group_at(m, h);
-                size_t end = h == g ? i : other->columns.n;
-                for (size_t k = 0; k < end; k++) {
-                    if (strcmp(name, manifest_column_at(other, k)) == 0) {
-                        finding(c, true, c->t->path, "column \"%.64s\" is in groups %zu and %zu",
-                                name, h, g);
-                    }
-                }
-            }
+        for (size_t i = 0; i < group->columns.n; i++, at++) {
+            all[at] = (struct named_column){ manifest_column_at(group, i), g, at };
         }
     }
+    qsort(all, n, sizeof *all, compare_columns);
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(all[i - 1].name, all[i].name) == 0) {
+            finding(c, true, c->t->path, "column \"%.64s\" is in groups %zu and %zu", all[i].name,
+                    all[i - 1].group, all[i].group);
+        }
+    }
+    mem_free(c->t->ctx->a, all, n * sizeof *all);
+    return GREBE_OK;
 }
 
 static grebe_status check_path(struct check *c, enum manifest_folder folder, const char *stored,
@@ -156,8 +181,11 @@ static grebe_status check_path(struct check *c, enum manifest_folder folder, con
 {
     struct buf path = BUF_INIT(c->t->ctx->a);
     struct io_info info;
-    grebe_status st = manifest_path_probe(&path, c->t->store->store, c->t->snapshot->base, folder,
-                                          stored, err);
+    grebe_status st = call_check(&c->call, err);
+    if (st == GREBE_OK) {
+        st = manifest_path_probe(&path, c->t->store->store, c->t->snapshot->base, folder, stored,
+                                 err);
+    }
     if (st == GREBE_OK && buf_text(&path) == NULL) {
         st = mem_fail(err, path.len, "a path");
     }
@@ -222,7 +250,7 @@ grebe_status grebe_table_check(const grebe_table *table, const grebe_check_optio
     if (s->ids_status != GREBE_OK) {
         finding(&c, true, table->path, "%s", s->ids_error.message);
     }
-    check_duplicates(&c);
+    st = check_duplicates(&c, err);
     grebe_progress progress = { .phase = "check" };
     for (size_t g = 0; g < s->manifest.groups.n; g++) {
         progress.bytes_total += s->groups[g].n_files;

@@ -616,6 +616,42 @@ static void test_layout__file_shorter_than_its_range__corrupt_when_read(void **s
     grebe_table_close(t);
 }
 
+static void repeat_columns(struct manifest *m)
+{
+    assert_true(m->groups.n >= 2);
+    manifest_group_at(m, 1)->columns = manifest_group_at(m, 0)->columns;
+}
+
+static void count_repeated(void *arg, bool is_error, const char *place, const char *message)
+{
+    (void)place;
+    *(size_t *)arg += is_error && strstr(message, "is in groups 0 and 1") != NULL;
+}
+
+static void test_check__column_in_two_groups__error_for_each(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *t = NULL;
+    size_t n_repeated = 0;
+    grebe_check_options o = GREBE_CHECK_OPTIONS_INIT;
+    o.on_finding = count_repeated;
+    o.arg = &n_repeated;
+    write_version_3(f, repeat_columns);
+    assert_ok(table_open_in(f->store, "t", NULL, &t, &err));
+    assert_ok(grebe_table_check(t, &o, NULL, &err));
+    struct manifest m;
+    struct region *bytes = NULL;
+    struct io_identity id;
+    assert_ok(io_read_all(f->store, "t/_metadata/manifest-3.avro", 1 << 20, &bytes, &id, &err));
+    manifest_init(&m, mem_system());
+    assert_ok(manifest_decode(&m, bytes->data, bytes->len, &err));
+    assert_int_equal(n_repeated, manifest_group_at(&m, 0)->columns.n);
+    manifest_release(&m);
+    region_drop(bytes);
+    grebe_table_close(t);
+}
+
 /* What a compaction that removed ids 50 … 99 and 220 … 229 would have written, on these rows. */
 static void compacted_ids(struct manifest *m)
 {
@@ -800,6 +836,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_take__random_ids__as_the_scan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table__many_threads_on_one_handle__same_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges__one_file_twice__rows_of_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check__column_in_two_groups__error_for_each, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layout__unequal_or_impossible__corrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layout__file_shorter_than_its_range__corrupt_when_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_row_ids__runs__translate, set_up, tear_down),
