@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import fastavro
@@ -130,6 +131,29 @@ def test_rows_and_columns_at_once(tmp_path):
     table = check_folder(path)
     assert len(check_complete(table)) == 31
     assert {f"extra_{i}_{k}" for i in range(2) for k in range(4)} < set(table.schema.names)
+
+
+def test_many_threads_commit_at_once(tmp_path):
+    """In one process, with the caches and the pool that its threads share."""
+    table = grebe.create(tmp_path / "t", START, groups=[["text"]], durable=False)
+    versions, failures = [], []
+
+    def work(number):
+        try:
+            for i in range(20):
+                rows = {"writer": [number] * 3, "serial": [i] * 3, "part": [0, 1, 2], "text": [f"{number}/{i}/{k}" for k in range(3)]}
+                made = (table if i % 2 else grebe.open(tmp_path / "t")).append(rows, durable=False)
+                versions.append(made.version)
+                check_complete(made)
+        except Exception as e:
+            failures.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert failures == [] and sorted(versions) == list(range(2, 122))
+    assert len(check_complete(check_folder(tmp_path / "t"))) == 121
 
 
 @pytest.mark.parametrize("verb", ["create", "tag"])
