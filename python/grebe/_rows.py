@@ -68,7 +68,7 @@ class _Convert:
 
     def to_pandas(self):
         """A pandas.DataFrame (by way of pyarrow)."""
-        return _table(self).to_pandas()
+        return self.to_pyarrow().to_pandas()
 
     def to_polars(self):
         """A polars.DataFrame."""
@@ -104,6 +104,20 @@ class Stream(_Convert, _core.Stream):
     """Batches in order, once. Iterates, and speaks ``__arrow_c_stream__``."""
 
     __slots__ = ()
+
+    # These iterate here rather than hand the stream over: what goes wrong is a grebe.Error then, not the host's.
+
+    def to_pyarrow(self):
+        """A pyarrow.Table, without a copy."""
+        import pyarrow
+        schema = self.schema.to_pyarrow()
+        return pyarrow.Table.from_batches([pyarrow.record_batch(batch) for batch in self], schema)
+
+    def to_polars(self):
+        """A polars.DataFrame."""
+        import polars
+        frames = [polars.DataFrame(batch) for batch in self]
+        return polars.concat(frames, rechunk=False) if frames else polars.DataFrame(self)
 
     def to_numpy(self):
         """``{name: array}`` of all rows that remain."""

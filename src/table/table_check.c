@@ -271,6 +271,9 @@ grebe_status grebe_table_check(const grebe_table *table, const grebe_check_optio
             }
         }
     }
+    if (st == GREBE_OK && c.n_errors == 0 && table->columns_status != GREBE_OK) {
+        finding(&c, true, table->path, "%s", table->columns_error.message);
+    }
     if (st == GREBE_OK) {
         st = check_entries(&c, err);
     }

@@ -148,7 +148,16 @@ static grebe_status columns_from_entry(struct builder *b, const manifest_text *j
 {
     grebe_status st = GREBE_OK;
     struct ArrowSchema schema = { 0 };
-    GREBE_TRY(schema_from_json(b->columns->arena.a, json->data, json->len, &schema, err));
+    st = schema_from_json(b->columns->arena.a, json->data, json->len, &schema, err);
+    if (st == GREBE_EINVAL) { /* nobody's argument: it was read from a manifest */
+        st = GREBE_ECORRUPT;
+        if (err != NULL) {
+            err->status = st;
+        }
+    }
+    if (st != GREBE_OK) {
+        goto out;
+    }
     for (int64_t i = 0; i < schema.n_children; i++) {
         const char *stored = NULL;
         GREBE_TRY(split_stored_name(b, schema.children[i], &stored, err));

@@ -10,6 +10,19 @@ enum {
                 SCHEMA_EQUAL_IGNORE_CHILD_NAMES
 };
 
+/* A version names a file that is gone, or something that is no file: the table is damaged. */
+static grebe_status as_damage(grebe_status st, grebe_error *err)
+{
+    if (st != GREBE_ENOTFOUND && st != GREBE_EINVAL) {
+        return st;
+    }
+    if (err != NULL) {
+        err->status = GREBE_ECORRUPT;
+    }
+    return error_wrap(err, GREBE_ECORRUPT,
+                      st == GREBE_ENOTFOUND ? "data file is missing" : "data file");
+}
+
 grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const char *base,
                               const struct manifest_group *group,
                               const struct manifest_file *file, struct format_reader **out,
@@ -29,7 +42,7 @@ grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const 
     if (path_scheme_len(buf_text(&path)) > 0) {
         const char *local = NULL;
         GREBE_TRY(table_uri_path(buf_text(&path), &local, err));
-        st = format->open(store, local, &hints, out, err);
+        st = as_damage(format->open(store, local, &hints, out, err), err);
         goto out;
     }
     st = format->open(store, buf_text(&path), &hints, out, err);
@@ -43,13 +56,7 @@ grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const 
             }
         }
     }
-    if (st == GREBE_ENOTFOUND) { /* a version names a file that is gone: the table is damaged */
-        st = GREBE_ECORRUPT;
-        if (err != NULL) {
-            err->status = st;
-        }
-        error_wrap(err, st, "data file is missing");
-    }
+    st = as_damage(st, err);
 out:
     buf_release(&path);
     return st;

@@ -159,3 +159,40 @@ def test_where__tens_of_thousands_of_conditions__right_and_not_slow(tmp_path):
             table.count(deep)
     with pytest.raises(grebe.Limit, match="at most"):
         table.count(" and ".join(["id >= 0"] * 200_000))
+
+
+def rewritten(folder, change):
+    """The first manifest of a table, changed as a record."""
+    fastavro = pytest.importorskip("fastavro")
+    path = folder / "_metadata" / "manifest-1.avro"
+    with path.open("rb") as file:
+        reader = fastavro.reader(file)
+        records = list(reader)
+        schema, metadata = reader.writer_schema, {k: v for k, v in reader.metadata.items() if k.startswith("grebe.")}
+    change(records[0])
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, records, metadata=metadata)
+
+
+@pytest.mark.parametrize("path", [".", "..", "/", "/dev/zero", "x" * 5000, "nothing.parquet"])
+def test_manifest__names_no_file__table_is_corrupt(tmp_path, path):
+    grebe.create(tmp_path / "t", {"a": [1]})
+
+    def change(manifest):
+        manifest["column_groups"][0]["files"][0]["path"] = path
+
+    rewritten(tmp_path / "t", change)
+    with pytest.raises(grebe.Corrupt, match="data file"):
+        grebe.open(tmp_path / "t").scan().to_pyarrow()
+
+
+@pytest.mark.parametrize("schema", ["{}", "[", '{"fields":[{"name":"a","type":"int99"}]}'])
+def test_manifest__schema_entry_is_damaged__open_refuses_and_check_finds_it(tmp_path, schema):
+    grebe.create(tmp_path / "t", {"a": [1]})
+
+    def change(manifest):
+        manifest["stats"]["grebe.schema"]["metadata"]["schema"] = schema
+
+    rewritten(tmp_path / "t", change)
+    with pytest.raises(grebe.Corrupt, match="grebe.schema"):
+        grebe.open(tmp_path / "t")
