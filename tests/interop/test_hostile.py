@@ -93,6 +93,9 @@ def look(path, verb, good):
             got = ran.rows()
             got.validate(full=True)
         except pa.ArrowInvalid as e:
+            # bytes of a text are given as they are, as pyarrow does; a deep check tells
+            if "Invalid UTF8" in str(e) and run("check", path, "--deep").out != b"ok\n":
+                return "", True
             return f"{verb}: exit 0 with rows that are not valid: {e}", False
         want = good.take(list(map(int, IDS.split(",")))) if verb == "take" else good
         return "", problem(got, want, exact_nan=True) is not None
@@ -168,6 +171,32 @@ def test_data_file_cut_and_flipped(table, copies, good, group):
     silent = damage(copies, name, good, [(f"pages {label}", part + content[footer:]) for label, part in flips(content[:footer], SAMPLE // 2, 3)])
     assert silent == []   # a changed value in a page is found by the checksum of the page
     damage(copies, name, good, [(f"footer {label}", content[:footer] + part) for label, part in flips(content[footer:], SAMPLE // 2, 4)])
+
+
+@pytest.mark.parametrize("form", [{"compression": "none"}, {"compression": "none", "data_page_version": "2.0", "use_dictionary": False},
+                                  {"compression": "lz4", "write_page_index": True}], ids=["plain", "no_dictionary", "lz4"])
+def test_files_of_others_flipped(tmp_path, form):
+    """Without a checksum a changed value cannot be told from another; what is given is valid Arrow all the same."""
+    want = rows(150, 3)
+    pq.write_table(want, tmp_path / "good.parquet", row_group_size=60, **form)
+    content = (tmp_path / "good.parquet").read_bytes()
+    footer = len(content) - 8 - struct.unpack("<I", content[-8:-4])[0]
+    changes = flips(content[:footer], SAMPLE // 2, 8)
+    changes = [(label, part + content[footer:]) for label, part in changes]
+    changes += [(label, content[:footer] + part) for label, part in flips(content[footer:], SAMPLE // 2, 9)] + truncations(content, 30)
+    failures = []
+
+    def one(change):
+        path = tmp_path / f"{change[0].replace(' ', '_')}.parquet"
+        path.write_bytes(change[1])
+        for verb in ("scan", "take", "deep"):
+            wrong, _ = look(path, verb, want)
+            if wrong:
+                failures.append(f"{change[0]}: {wrong}")
+        path.unlink()
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
+        list(threads.map(one, changes))
+    assert not failures, "\n".join(failures[:20])
 
 
 # ---- length fields ---------------------------------------------------------------------------------------------------
