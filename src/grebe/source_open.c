@@ -253,7 +253,13 @@ grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *
     }
     grebe_status st = GREBE_OK;
     struct ArrowArrayStream rows = { 0 };
-    GREBE_TRY(source_stream_scan(source, options, &rows, err));
+    grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+    if (options != NULL) {
+        GREBE_TRY(options_copy(&o, sizeof o, options, err));
+    }
+    o.limit = -1; /* as for tables: what is counted does not depend on it */
+    o.columns = NULL;
+    GREBE_TRY(source_stream_scan(source, &o, &rows, err));
     for (;;) {
         struct ArrowArray batch = { 0 };
         st = stream_next(&rows, &batch, err);
