@@ -2,9 +2,11 @@
 #include "cmd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opt.h"
 #include "out.h"
@@ -44,12 +46,29 @@ void cli_free_all(struct cli *cli)
     }
 }
 
+enum { READ_MAX = 1 << 30, LOOK_MS = 50 };
+
 static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
 {
-    (void)read_ctx;
-    errno = 0;
-    *got = fread(dst, 1, len, stdin);
-    return *got == 0 && ferror(stdin) ? (errno != 0 ? errno : EIO) : 0;
+    const struct cli *cli = read_ctx;
+    struct pollfd input = { STDIN_FILENO, POLLIN, 0 };
+    ssize_t n = -1;
+    *got = 0;
+    /* Whichever thread a signal interrupts, and even if it comes just before the wait: the token
+     * is looked at again soon. */
+    while (poll(&input, 1, LOOK_MS) <= 0 && !grebe_cancel_is_set(cli->cancel)) {
+    }
+    do {
+        if (grebe_cancel_is_set(cli->cancel)) {
+            return EINTR;
+        }
+        n = read(STDIN_FILENO, dst, len < READ_MAX ? len : READ_MAX);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return errno;
+    }
+    *got = (size_t)n;
+    return 0;
 }
 
 static int table_options(struct cli *cli, grebe_table_open_options *out)
@@ -74,6 +93,7 @@ int open_source(struct cli *cli, const char *uri, grebe_source **out)
     }
     o.format = opt_get(cli, "input-format");
     o.read = read_stdin;
+    o.read_ctx = cli;
     o.table = &table;
     grebe_status st = grebe_source_open(cli->ctx, uri, &o, out, &err);
     return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);

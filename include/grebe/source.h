@@ -25,7 +25,8 @@ typedef enum grebe_source_kind {
     GREBE_SOURCE_STREAM = 2 /**< read once, in order (Arrow IPC, standard input) */
 } grebe_source_kind;
 
-/** Reads up to len bytes of a stream. Returns 0 with *got (0 only at the end), or an errno value. */
+/** Reads up to len bytes of a stream. Returns 0 with *got (0 only at the end), or an errno value;
+ *  EINTR ends the call that reads with GREBE_ECANCELLED. */
 typedef int (*grebe_read_fn)(void *read_ctx, void *dst, size_t len, size_t *got);
 
 /** How a source is opened. Fields beyond struct_size take their defaults. */

@@ -5,6 +5,7 @@
  */
 #include "grebe/source_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,9 @@ static grebe_status read_callback_bytes(void *arg, void *dst, size_t len, size_t
     while (*got < len) {
         size_t part = 0;
         int failed = c->read(c->read_ctx, (char *)dst + *got, len - *got, &part);
+        if (failed == EINTR) {
+            return GREBE_FAIL(err, GREBE_ECANCELLED, "interrupted while the input was read");
+        }
         if (failed != 0) {
             return GREBE_FAIL_SYS(err, GREBE_EIO, failed, "cannot read the input");
         }

@@ -20,7 +20,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "tools"))
 import avro_check  # noqa: E402
-from harness import assert_same, one_line_error, run  # noqa: E402
+from harness import GREBE, assert_same, one_line_error, run  # noqa: E402
 
 import grebe  # noqa: E402
 
@@ -391,6 +391,41 @@ def test_a_source_that_fails_half_way(tmp_path):
     assert one_line_error(ran, {5}) is None and listing(table) == before, ran
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_writer_removes_what_it_staged(tmp_path, number):
+    """While it waits for rows on standard input, with half a table written."""
+    rows = rows_file(tmp_path / "rows.parquet", 30_000)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as w:
+        for batch in rows.to_batches(max_chunksize=3000):
+            w.write_batch(batch)
+    stream = sink.getvalue().to_pybytes()
+    table = tmp_path / "t"
+    grebe.create(table, rows.slice(0, 10), durable=False)
+    before = listing(table)
+    for args in (["create", tmp_path / "u", "--from", "-"], ["append", table, "-"]):
+        process = subprocess.Popen([GREBE, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(stream[:len(stream) * 2 // 3])
+        process.stdin.flush()
+        folder = args[1] / "_data"
+        end = time.monotonic() + 20
+        while not (folder.exists() and any(p.name not in [pathlib.Path(k).name for k in before] for p in folder.iterdir())):
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(20) == 130, process.stderr.read()
+        message = process.stderr.read().decode()
+        assert message.startswith("grebe: ") and message.count("\n") == 1, message
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+    assert listing(table) == before and listing(tmp_path / "u") == {}
+    with pytest.raises(grebe.NotFound):
+        grebe.open(tmp_path / "u")
+
+
 def test_not_durable_is_as_exclusive(tmp_path):
     """--durable off leaves out the syncs, never the order: the same files, the same answers."""
     rows = rows_file(tmp_path / "rows.parquet", 500)
@@ -407,6 +442,6 @@ def test_not_durable_is_as_exclusive(tmp_path):
         return
     for durable in ("on", "off"):
         log = tmp_path / f"{durable}.log"
-        subprocess.run([strace, "-f", "-o", log, "-e", "trace=fsync,fdatasync", os.environ.get("GREBE", "grebe"), "append", tmp_path / durable,
+        subprocess.run([strace, "-f", "-o", log, "-e", "trace=fsync,fdatasync", GREBE, "append", tmp_path / durable,
                         tmp_path / "rows.parquet", "--durable", durable], check=True, capture_output=True)
         assert ("sync(" in log.read_text()) == (durable == "on")
