@@ -17,18 +17,24 @@ enum { GROUP_ROWS_MAX = 1 << 20 };
 static int64_t array_bytes(const struct ArrowSchema *f, const struct ArrowArray *array,
                            int64_t begin, int64_t n);
 
+/* What offsets span; nothing when they make no sense, which the writing of the values finds. */
 static int64_t offsets_between(const struct ArrowArray *array, bool is_large, int64_t begin,
-                               int64_t n, int64_t *first)
+                               int64_t n, int64_t limit, int64_t *first)
 {
     const int32_t *o32 = array->buffers[1];
     const int64_t *o64 = array->buffers[1];
 
+    *first = 0;
     if (n == 0 || o32 == NULL) {
-        *first = 0;
         return 0;
     }
-    *first = is_large ? o64[begin] : o32[begin];
-    return (is_large ? o64[begin + n] : o32[begin + n]) - *first;
+    const int64_t from = is_large ? o64[begin] : o32[begin];
+    const int64_t to = is_large ? o64[begin + n] : o32[begin + n];
+    if (from < 0 || to < from || to > limit) {
+        return 0;
+    }
+    *first = from;
+    return to - from;
 }
 
 static int64_t value_bytes(const struct arrow_type *t, const struct ArrowSchema *f,
@@ -46,7 +52,7 @@ static int64_t value_bytes(const struct arrow_type *t, const struct ArrowSchema 
     case ARROW_BINARY:
     case ARROW_LARGE_STRING:
     case ARROW_LARGE_BINARY:
-        between = offsets_between(array, is_large, begin, n, &first);
+        between = offsets_between(array, is_large, begin, n, INT64_MAX / 2, &first);
         return between + (n + 1) * (is_large ? 8 : 4);
     case ARROW_STRING_VIEW:
     case ARROW_BINARY_VIEW: {
@@ -60,7 +66,7 @@ static int64_t value_bytes(const struct arrow_type *t, const struct ArrowSchema 
     case ARROW_LIST:
     case ARROW_MAP:
     case ARROW_LARGE_LIST:
-        between = offsets_between(array, is_large, begin, n, &first);
+        between = offsets_between(array, is_large, begin, n, array->children[0]->length, &first);
         return (n + 1) * (is_large ? 8 : 4) +
                array_bytes(f->children[0], array->children[0], first, between);
     case ARROW_LIST_VIEW:

@@ -181,11 +181,13 @@ static grebe_status add_string_run(struct pw_chunk *c, const struct ArrowArray *
     const int64_t *o64 = array->buffers[1];
     const int64_t first = is_large ? o64[begin] : o32[begin];
     const int64_t last = is_large ? o64[begin + n] : o32[begin + n];
+    const int64_t end = array->offset + array->length;
+    const int64_t limit = is_large ? o64[end] : o32[end]; /* nobody says how long the buffer is */
     int64_t base = 0;
     int64_t *ends = NULL;
     grebe_status st = GREBE_OK;
 
-    if (first < 0 || last < first) {
+    if (first < 0 || last < first || last > limit) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "column \"%s\": string offsets %lld to %lld",
                           c->leaf->nodes[0].name, (long long)first, (long long)last);
     }
@@ -196,8 +198,17 @@ static grebe_status add_string_run(struct pw_chunk *c, const struct ArrowArray *
     }
     GREBE_TRY(buf_reserve(&c->ends, (size_t)n * sizeof *ends, err));
     ends = (int64_t *)(void *)(c->ends.data + c->ends.len);
+    int64_t before = base + first;
+    bool is_falling = false;
     for (int64_t i = 0; i < n; i++) {
         ends[i] = base + (is_large ? o64[begin + i + 1] : o32[begin + i + 1]);
+        is_falling |= ends[i] < before;
+        before = ends[i];
+    }
+    if (is_falling) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "column \"%s\": string offsets that decrease",
+                        c->leaf->nodes[0].name);
+        goto out;
     }
     c->ends.len += (size_t)n * sizeof *ends;
     c->n_values += n;
@@ -205,7 +216,10 @@ out:
     return st;
 }
 
-/* Views: 16 bytes a slot; up to 12 bytes of content inside, else buffer number and offset. */
+/*
+ * Views: 16 bytes a slot; up to 12 bytes of content inside, else buffer number and offset. The
+ * last buffer holds the sizes of those in between. NULL: outside of them.
+ */
 static const unsigned char *view_at(const struct ArrowArray *array, int64_t i, size_t *len)
 {
     const unsigned char *view = (const unsigned char *)array->buffers[1] + 16 * i;
@@ -215,7 +229,15 @@ static const unsigned char *view_at(const struct ArrowArray *array, int64_t i, s
     if (n <= 12) {
         return view + 4;
     }
-    return (const unsigned char *)array->buffers[2 + load_le32(view + 8)] + load_le32(view + 12);
+    const uint32_t number = load_le32(view + 8);
+    const uint64_t end = (uint64_t)load_le32(view + 12) + n;
+    const unsigned char *sizes = array->buffers[array->n_buffers - 1];
+    const unsigned char *data = NULL;
+    if (n <= INT32_MAX && (int64_t)number < array->n_buffers - 3 &&
+        end <= load_le64(sizes + 8 * (size_t)number)) {
+        data = array->buffers[2 + number];
+    }
+    return data == NULL ? NULL : data + load_le32(view + 12);
 }
 
 /* Every string of what was added last is UTF-8 of its own: the bytes as a whole are, and no
@@ -261,7 +283,10 @@ static grebe_status add_bytes(struct pw_chunk *c, const struct pw_node *node,
             size_t len = 0;
             const unsigned char *s = view_at(array, begin + i, &len);
 
-            st = put_string(c, s, len, err);
+            st = s != NULL ? put_string(c, s, len, err)
+                           : GREBE_FAIL(err, GREBE_ECORRUPT,
+                                        "column \"%s\": a view lies outside of its buffers",
+                                        c->leaf->nodes[0].name);
         }
         break;
     }

@@ -135,6 +135,10 @@ static grebe_status fit_values(const struct fit *f, int64_t i, struct ArrowArray
         return GREBE_OK;
     }
     struct ArrowSchema from = with_nullability(f->from->children[f->source[i]], to);
+    grebe_status st = array_check(&from, values, true, err);
+    if (st != GREBE_OK) {
+        return error_wrap(err, st, "column \"%.64s\"", to->name);
+    }
     return array_widen(f->a, &from, to, values, out, err);
 }
 

@@ -38,6 +38,9 @@ static grebe_status read_head(struct ArrowArrayStream *rows, struct incoming *in
         st = stream_next(rows, &in->first, err);
         st = st == GREBE_END ? GREBE_OK : st;
     }
+    if (st == GREBE_OK && in->first.release != NULL) { /* groups are chosen by what is in it */
+        st = array_check(&in->schema, &in->first, false, err);
+    }
     return st;
 }
 

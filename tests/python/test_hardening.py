@@ -196,3 +196,59 @@ def test_manifest__schema_entry_is_damaged__open_refuses_and_check_finds_it(tmp_
     rewritten(tmp_path / "t", change)
     with pytest.raises(grebe.Corrupt, match="grebe.schema"):
         grebe.open(tmp_path / "t")
+
+
+def from_buffers(kind, n, *buffers, children=None):
+    return pa.Array.from_buffers(kind, n, [None, *map(pa.py_buffer, buffers)], children=children)
+
+
+def numbers(code, *values):
+    return np.array(values, code).tobytes()
+
+
+def view(length, number, offset):
+    return numbers("<i4", length, 0, number, offset)
+
+
+LYING_ARRAYS = {  # pyarrow makes these without looking at what lies between the first offset and the last
+    "strings fall": lambda: from_buffers(pa.string(), 3, numbers("i4", 0, 5, 3, 8), b"abcdefgh"),
+    "bytes beyond": lambda: from_buffers(pa.binary(), 3, numbers("i4", 0, 2_000_000_000, 3, 8), b"abcdefgh"),
+    "large bytes": lambda: from_buffers(pa.large_binary(), 3, numbers("i8", 0, -2**40, 2**60, 8), b"abcdefgh"),
+    "view number": lambda: from_buffers(pa.string_view(), 1, view(100, 7, 0), b"abcd"),
+    "view length": lambda: from_buffers(pa.binary_view(), 1, view(-1, 0, 0), b"abcd"),
+    "view offset": lambda: from_buffers(pa.binary_view(), 1, view(50, 0, 2**31 - 1), b"abcd" * 30),
+    "list beyond": lambda: from_buffers(pa.list_(pa.int64()), 3, numbers("i4", 0, 1_000_000, 1, 3),
+                                        children=[pa.array([1, 2, 3])]),
+    "list in list": lambda: from_buffers(pa.list_(pa.list_(pa.int8())), 3, numbers("i4", 0, 1_000_000, -500, 2),
+                                         children=[pa.array([[1], [2, 3]], pa.list_(pa.int8()))]),
+    "list view": lambda: from_buffers(pa.list_view(pa.int64()), 1, numbers("i4", 2), numbers("i4", 1000),
+                                      children=[pa.array([1, 2, 3])]),
+    "dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([0, 99]), pa.array(["a"]), safe=False),
+}
+
+
+@pytest.mark.parametrize("name", LYING_ARRAYS)
+@pytest.mark.parametrize("rows_a_group", [1, 1000])
+def test_arrow_in__offsets_and_indices_outside__refused(tmp_path, name, rows_a_group):
+    column = LYING_ARRAYS[name]()
+    rows = pa.table({"c": column})
+    with pytest.raises(grebe.Corrupt):
+        grebe.create(tmp_path / "t", rows, row_group_rows=rows_a_group)
+    table = grebe.create(tmp_path / "t", pa.table({"c": pa.nulls(0, column.type)}))
+    with pytest.raises(grebe.Corrupt):
+        table.append(rows, row_group_rows=rows_a_group)
+    table = grebe.create(tmp_path / "u", {"k": np.arange(len(column))})
+    with pytest.raises(grebe.Corrupt):
+        table.add_columns(rows, row_group_rows=rows_a_group)
+    assert grebe.open(tmp_path / "t").num_rows == 0 and grebe.open(tmp_path / "u").version == 1
+
+
+@pytest.mark.parametrize("fields", [[], ["a"], ["a", "b", "c"]])
+def test_arrow_in__array_and_schema_do_not_fit__refused(tmp_path, fields):
+    class Rows:
+        def __arrow_c_array__(self, requested_schema=None):
+            schema = pa.schema([(name, pa.string()) for name in fields])
+            return schema.__arrow_c_schema__(), pa.record_batch({"a": ["x"], "b": ["y"]}).__arrow_c_array__()[1]
+
+    with pytest.raises(grebe.Corrupt):
+        grebe.create(tmp_path / "t", Rows())
