@@ -149,7 +149,20 @@ static void test_parallel_for__many_pieces__each_once(void **state)
     struct sum f = { 0, 10 };
     assert_fails(parallel_for(p, 4, 1000, add, &f, NULL, &err), GREBE_EIO, "piece 1");
 
-    /* A forked child has no workers: it starts its own. */
+    pool_free(p);
+}
+
+static void test_parallel_for__in_a_forked_child__starts_its_own_workers(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* the thread sanitizer cannot follow threads that are started after fork() */
+#endif
+    grebe_error err = GREBE_ERROR_INIT;
+    struct pool *p = NULL;
+    struct sum s = { 0, SIZE_MAX };
+    assert_ok(pool_new(mem_system(), &p, &err));
+    assert_ok(parallel_for(p, 4, 1000, add, &s, NULL, &err));
     pid_t child = fork();
     if (child == 0) {
         struct sum c = { 0, SIZE_MAX };
@@ -348,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_alloc_bounded__count_from_a_file__refused_before_allocating),
         cmocka_unit_test(test_arena__many_sizes__aligned_and_freed),
         cmocka_unit_test(test_parallel_for__many_pieces__each_once),
+        cmocka_unit_test(test_parallel_for__in_a_forked_child__starts_its_own_workers),
         cmocka_unit_test(test_parallel_for__cancelled__stops),
         cmocka_unit_test(test_task__waited_and_abandoned__ran_or_not),
         cmocka_unit_test(test_cache__over_budget__oldest_go_first),
