@@ -40,7 +40,8 @@ static void env_option(const char *name, uint64_t *out)
         static const char suffixes[] = "KMGT";
         const char *s = *end != '\0' ? strchr(suffixes, *end) : NULL;
         if (errno == 0 && (*end == '\0' || s != NULL)) {
-            *out = s != NULL ? (uint64_t)v << (10 * (s - suffixes + 1)) : v;
+            unsigned shift = s != NULL ? 10 * (unsigned)(s - suffixes + 1) : 0;
+            *out = v > UINT64_MAX >> shift ? UINT64_MAX : (uint64_t)v << shift;
         }
     }
 }
