@@ -41,7 +41,7 @@ const struct opt_spec write_options[] = {
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
     { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
     { "file-format", "parquet", "format of the data files", 0 },
-    { "compression", "zstd[:3]|lz4|snappy|none", "codec and level of the data files", 0 },
+    { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of the data files", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
@@ -95,7 +95,7 @@ static const struct opt_spec check_options[] = {
 };
 
 static const struct opt_spec convert_options[] = {
-    { "compression", "zstd[:3]|lz4|snappy|none", "codec and level of a Parquet file", 0 },
+    { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of a Parquet file", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },

@@ -177,7 +177,7 @@ typedef struct grebe_write_options {
     /** "parquet", …; NULL: the table's own format, else "parquet". Borrowed. */
     const char *file_format;
 
-    /** "zstd", "lz4", "snappy", "none", …; NULL: the format's default. Borrowed. */
+    /** "zstd", "lz4", "snappy", "gzip", "brotli", "none"; NULL: the format's default. Borrowed. */
     const char *compression;
 
     /** INT32_MIN: the codec's default. */

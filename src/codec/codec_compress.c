@@ -52,6 +52,7 @@ bool codec_from_name(const char *name, enum codec_id *out)
 
 bool codec_is_available(enum codec_id id, bool is_write)
 {
+    (void)is_write; /* without lz4 nobody asks */
     switch (id) {
     case CODEC_NONE:
     case CODEC_GZIP:
@@ -71,8 +72,13 @@ bool codec_is_available(enum codec_id id, bool is_write)
 #else
         return false;
 #endif
-    case CODEC_LZO:
     case CODEC_BROTLI:
+#ifdef GREBE_HAVE_BROTLI
+        return true;
+#else
+        return false;
+#endif
+    case CODEC_LZO:
         return false;
     }
     return false;
@@ -367,6 +373,10 @@ grebe_status codec_decompress(enum codec_id id, const void *src, size_t src_len,
     case CODEC_SNAPPY:
         return snappy_block(src, src_len, dst, dst_len, err);
 #endif
+#ifdef GREBE_HAVE_BROTLI
+    case CODEC_BROTLI:
+        return codec_brotli_block(ws->a, src, src_len, dst, dst_len, err);
+#endif
     default:
         return fail_unsupported(id, false, err);
     }
@@ -389,6 +399,10 @@ size_t codec_compress_bound(enum codec_id id, size_t n)
 #ifdef GREBE_HAVE_SNAPPY
     case CODEC_SNAPPY:
         return snappy_max_compressed_length(n);
+#endif
+#ifdef GREBE_HAVE_BROTLI
+    case CODEC_BROTLI:
+        return codec_brotli_bound(n);
 #endif
     default:
         return 0;
@@ -424,6 +438,10 @@ static grebe_status compress_into(enum codec_id id, int level, const void *src, 
             return mem_fail(err, src_len, "snappy compression");
         }
         return GREBE_OK;
+#endif
+#ifdef GREBE_HAVE_BROTLI
+    case CODEC_BROTLI:
+        return codec_brotli_pack(ws->a, level, src, src_len, dst, capacity, out_len, err);
 #endif
     default:
         return fail_unsupported(id, true, err);

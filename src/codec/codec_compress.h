@@ -19,7 +19,7 @@ enum codec_id {
     CODEC_GZIP,       /* RFC 1952 members one after another; reading also takes zlib */
     CODEC_DEFLATE,    /* raw deflate, RFC 1951 */
     CODEC_LZO,        /* known by name only */
-    CODEC_BROTLI,     /* known by name only */
+    CODEC_BROTLI,     /* one stream */
     CODEC_LZ4_HADOOP, /* read only: (u32 BE sizes, raw block)*, or one raw block */
     CODEC_LZ4_RAW,    /* one raw block */
     CODEC_ZSTD
@@ -109,5 +109,15 @@ size_t codec_deflate_bound(size_t n);
 grebe_status codec_deflate(const grebe_allocator *a, bool is_gzip, int level, const void *src,
                            size_t src_len, void *dst, size_t capacity, size_t *out_len,
                            grebe_error *err);
+
+#ifdef GREBE_HAVE_BROTLI
+/* codec_brotli.c. dst_len is exact; level 0 to 11. */
+grebe_status codec_brotli_block(const grebe_allocator *a, const void *src, size_t src_len,
+                                void *dst, size_t dst_len, grebe_error *err);
+size_t codec_brotli_bound(size_t n);
+grebe_status codec_brotli_pack(const grebe_allocator *a, int level, const void *src,
+                               size_t src_len, void *dst, size_t capacity, size_t *out_len,
+                               grebe_error *err);
+#endif
 
 #endif

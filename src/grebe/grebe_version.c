@@ -13,6 +13,11 @@
 #else
 #define WITH_SNAPPY ""
 #endif
+#ifdef GREBE_HAVE_BROTLI
+#define WITH_BROTLI " brotli"
+#else
+#define WITH_BROTLI ""
+#endif
 
 const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
 
@@ -20,6 +25,6 @@ const char *grebe_build_info(void)
 {
     return "compiler " GREBE_COMPILER "\n"
            "build    " GREBE_BUILD_TYPE "\n"
-           "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY "\n"
+           "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY WITH_BROTLI "\n"
            "formats  parquet arrow\n";
 }

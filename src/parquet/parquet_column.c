@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "parquet/parquet_rank.h"
+
 /* One call of pq_column_append(). */
 struct appender {
     struct pq_chunk_data c;
@@ -56,6 +58,49 @@ static bool fits_lists(struct pq_out *out, uint32_t len)
         out->list_len = len;
     }
     return out->list_len == len;
+}
+
+/* ---- values in place, nulls left out ---- */
+
+static grebe_status append_ranked(struct appender *ap, const struct pq_page *page,
+                                  const struct pq_rank *rank, const struct pq_run *runs,
+                                  size_t n_runs)
+{
+    struct pq_out *out = ap->out;
+    const unsigned char *values =
+        ap->c.bytes + page->offset + page->header_len + rank->value_offset;
+    size_t row_bytes = (size_t)rank->per_row * (size_t)out->node->width_in;
+    bool has_nulls = rank->n_present < rank->n_rows;
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < n_runs && st == GREBE_OK; i++) {
+        int64_t n = bitmap_count(rank->bits, runs[i].begin, runs[i].n);
+        if (n > 0) {
+            st = pq_values_append_fixed(
+                out, values + pq_rank_before(rank, runs[i].begin) * row_bytes, n * rank->per_row,
+                ap->err);
+        }
+        if (st == GREBE_OK) {
+            st = pq_out_add_validity(out, has_nulls ? rank->bits : NULL, runs[i].begin, runs[i].n,
+                                     ap->err);
+            out->n_rows += runs[i].n;
+        }
+    }
+    return st;
+}
+
+/* Single rows are worth finding out where they are; most of a page is decoded at once. */
+static bool are_few(const struct pq_page *page, const struct pq_run *runs, size_t n_runs)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_runs; i++) {
+        n += (uint64_t)runs[i].n;
+    }
+    return n < page->n_rows / 4;
+}
+
+static bool fits_ranked(struct pq_out *out, const struct pq_rank *rank)
+{
+    return out->mode == PQ_OUT_FLAT || rank->n_present == 0 || fits_lists(out, rank->per_row);
 }
 
 /* ---- flat columns ---- */
@@ -173,51 +218,6 @@ static grebe_status append_lists(struct appender *ap, const struct pq_page *page
 
 /* ---- lists of one length among null lists ---- */
 
-/* Whether n bytes are all `value`. */
-static bool bytes_are(const uint8_t *p, size_t n, uint8_t value)
-{
-    return n == 0 || (p[0] == value && memcmp(p, p + 1, n - 1) == 0);
-}
-
-/* Which rows hold a list; all lists have *len elements (0: not known yet), none of them null.
- * false: the page holds something else. */
-static bool find_lists(const struct appender *ap, const struct pq_page *page, const uint8_t *rep,
-                       const uint8_t *def, uint8_t *bits, uint32_t *len, uint32_t *n_lists)
-{
-    uint8_t max_def = ap->c.leaf->max_def;
-    uint8_t list_def = (uint8_t)(ap->c.leaf->node->def_slot - 1);
-    uint32_t n = page->n_values;
-    uint32_t i = 0;
-    memset(bits, 0, (page->n_rows + 7) / 8);
-    *n_lists = 0;
-    for (uint32_t row = 0; row < page->n_rows; row++) {
-        if (i == n || rep[i] != 0) {
-            return false;
-        }
-        if (def[i] < list_def) {
-            /* Null; entries that go on with it are DuckDB's and stand for nothing. */
-            for (i++; i < n && rep[i] == 1 && def[i] < list_def; i++) {
-            }
-            continue;
-        }
-        if (*len == 0) {
-            uint32_t end = i + 1;
-            while (end < n && rep[end] == 1) {
-                end++;
-            }
-            *len = end - i;
-        }
-        if (n - i < *len || !bytes_are(def + i, *len, max_def) ||
-            !bytes_are(rep + i + 1, *len - 1, 1)) {
-            return false;
-        }
-        bits[row / 8] |= (uint8_t)(1u << row % 8);
-        ++*n_lists;
-        i += *len;
-    }
-    return i == n;
-}
-
 static grebe_status append_null_lists(struct appender *ap, const struct pq_page *page,
                                       const struct pq_page_view *view, const struct pq_run *runs,
                                       size_t n_runs, bool *done)
@@ -239,7 +239,7 @@ static grebe_status append_null_lists(struct appender *ap, const struct pq_page 
     if (st == GREBE_OK) {
         st = pq_levels_decode(&view->def, def, ap->err);
     }
-    if (st != GREBE_OK || !find_lists(ap, page, rep, def, bits, &len, &n_lists)) {
+    if (st != GREBE_OK || !pq_find_lists(ap->c.leaf, page, rep, def, bits, &len, &n_lists)) {
         return st;
     }
     *done = true;
@@ -385,6 +385,7 @@ static grebe_status append_page(struct appender *ap, struct pq_page *page,
     struct pq_out *out = ap->out;
     struct pq_page_view view;
     const unsigned char *dense = NULL;
+    const struct pq_rank *rank = NULL;
     grebe_status st = GREBE_OK;
 
     if (out->mode != PQ_OUT_LEVELS && !is_head && page->n_rows > 0) {
@@ -398,6 +399,12 @@ static grebe_status append_page(struct appender *ap, struct pq_page *page,
     if (st == GREBE_OK && (uint64_t)page->n_values * 8 > out->limit_bytes) {
         st = GREBE_FAIL(ap->err, GREBE_ELIMIT, "%u values in one page, the limit is %llu bytes",
                         page->n_values, (unsigned long long)out->limit_bytes);
+    }
+    if (st == GREBE_OK && out->mode != PQ_OUT_LEVELS && !is_head) {
+        st = pq_rank_get(&ap->c, page, ap->s, are_few(page, runs, n_runs), &rank, ap->err);
+        if (st == GREBE_OK && rank != NULL && fits_ranked(out, rank)) {
+            return append_ranked(ap, page, rank, runs, n_runs);
+        }
     }
     if (st == GREBE_OK) {
         st = pq_page_open(&ap->c, page, ap->s, &view, ap->err);

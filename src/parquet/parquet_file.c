@@ -9,10 +9,20 @@
 #include "base/endian.h"
 #include "parquet/parquet_fetch.h"
 #include "parquet/parquet_format.h"
+#include "parquet/parquet_rank.h"
 
 enum { FOOTER_BYTES_MAX = 256 << 20, TAIL_BYTES = 64 << 10, MAGIC_BYTES = 4, TRAILER_BYTES = 8 };
 
 /* ---- life of the shared part ---- */
+
+void pq_pages_free(const grebe_allocator *a, struct pq_pages *p)
+{
+    for (uint32_t i = 0; p != NULL && i < p->n; i++) {
+        struct pq_rank *rank = atomic_load(&p->pages[i].rank);
+        mem_free(a, rank, rank == NULL ? 0 : rank->size_bytes);
+    }
+    mem_free(a, p, p == NULL ? 0 : p->size_bytes);
+}
 
 static void file_free(struct cache_value *v)
 {
@@ -22,7 +32,7 @@ static void file_free(struct cache_value *v)
         _Atomic(struct pq_pages *) *by_leaf = atomic_load(&f->groups[i].pages);
         for (uint32_t k = 0; by_leaf != NULL && k < f->schema.n_leaves; k++) {
             struct pq_pages *p = atomic_load(&by_leaf[k]);
-            mem_free(a, p, p == NULL ? 0 : p->size_bytes);
+            pq_pages_free(a, p);
         }
         mem_free(a, (void *)by_leaf, f->schema.n_leaves * sizeof *by_leaf);
     }

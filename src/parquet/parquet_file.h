@@ -8,7 +8,8 @@
  *
  * Invariants
  *  1. A struct pq_file is immutable after it is made, except for page directories (set once by
- *     compare-and-swap) and the facts of pages (bits that are only ever set).
+ *     compare-and-swap), the facts of pages (bits that are only ever set) and their ranks (set
+ *     once).
  *  2. It holds no file and no map: those belong to the reader. What it says is true of the
  *     bytes with its identity only, and the identity is compared at each open.
  *  3. What the metadata says of a chunk is checked when the chunk is opened, not before: one
@@ -33,10 +34,13 @@ enum {
     PQ_PAGE_CRC_IS_RIGHT = 1, /* or there is none */
     PQ_PAGE_IS_DENSE = 2,     /* values lie one after another in the stored bytes, none is null */
     PQ_PAGE_IS_NOT_DENSE = 4,
+    PQ_PAGE_IS_NOT_RANKED = 8, /* no struct pq_rank can be made of it */
     PQ_PAGE_FACT_SHIFT = 8    /* above: offset of the values in the page's body, if dense */
 };
 
-/** One data page. Everything but `facts` comes from its header. */
+struct pq_rank;
+
+/** One data page. Everything but `facts` and `rank` comes from its header. */
 struct pq_page {
     uint64_t offset; /* of the header, in the chunk's bytes */
     uint32_t header_len;
@@ -52,6 +56,7 @@ struct pq_page {
     bool has_crc, is_v2, is_compressed;
     bool begins_inside_row; /* its first entries go on with the row before */
     atomic_uint_fast64_t facts;
+    _Atomic(struct pq_rank *) rank; /* set once: parquet_rank.h */
 };
 
 /** The pages of one chunk in their order. */

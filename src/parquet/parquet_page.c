@@ -122,7 +122,7 @@ static grebe_status get_pages(struct pq_chunk_data *c, struct pq_scratch *s, gre
         if (atomic_compare_exchange_strong(&by_leaf[leaf], &pages, made)) {
             pages = made;
         } else {
-            mem_free(f->a, made, made->size_bytes);
+            pq_pages_free(f->a, made);
         }
     }
     c->pages = pages;

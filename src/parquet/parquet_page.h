@@ -85,6 +85,9 @@ grebe_status pq_page_dense(const struct pq_chunk_data *c, struct pq_page *page,
 /** Page that holds the row (of the row group): the last one with first_row <= row that begins a row. */
 uint32_t pq_page_of_row(const struct pq_pages *p, int64_t row);
 
+/** With what is kept of its pages. NULL is accepted: parquet_file.c. */
+void pq_pages_free(const grebe_allocator *a, struct pq_pages *p);
+
 /** Directory from the page headers: parquet_pages.c. */
 grebe_status pq_pages_build(const struct pq_chunk_data *c, struct pq_scratch *s,
                             struct pq_pages **out, grebe_error *err);

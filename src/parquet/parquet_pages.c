@@ -61,6 +61,7 @@ static void fill_page(struct pq_page *page, const struct pq_page_header *h, uint
     page->rep_encoding = h->repetition_encoding == PQ_RLE ? PQ_RLE : PQ_BIT_PACKED;
     page->is_compressed = true;
     atomic_init(&page->facts, h->has_crc ? 0 : PQ_PAGE_CRC_IS_RIGHT);
+    atomic_init(&page->rank, NULL);
 }
 
 static grebe_status add_dictionary(struct walk *w, const struct pq_page_header *h,

@@ -33,6 +33,7 @@ static int32_t codec_of(enum codec_id id)
     switch (id) {
     case CODEC_SNAPPY: return PQ_SNAPPY;
     case CODEC_GZIP: return PQ_GZIP;
+    case CODEC_BROTLI: return PQ_BROTLI;
     case CODEC_ZSTD: return PQ_ZSTD;
     case CODEC_LZ4_RAW: return PQ_LZ4_RAW;
     default: assert(id == CODEC_NONE); return PQ_UNCOMPRESSED;

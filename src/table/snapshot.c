@@ -21,24 +21,26 @@ static void snapshot_free(struct cache_value *v)
 }
 
 /* A C string is what files and columns are named by: a NUL inside would cut it. */
-static grebe_status check_text(const manifest_text *t, const char *what, grebe_error *err)
+static grebe_status check_text(const manifest_text *t, const char *what, bool may_be_empty,
+                               grebe_error *err)
 {
     char quoted[64];
-    if (strlen(t->data) == t->len && t->len > 0) {
+    if (strlen(t->data) == t->len && (t->len > 0 || may_be_empty)) {
         return GREBE_OK;
     }
     return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a name without NUL, found \"%s\"", what,
                       error_quote(quoted, sizeof quoted, t->data, t->len));
 }
 
-static grebe_status check_names(const struct manifest *m, grebe_error *err)
+/* A column of a manifest has a name; one of a file that stands for itself may have none. */
+static grebe_status check_names(const struct manifest *m, bool is_of_files, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t g = 0; g < m->groups.n && st == GREBE_OK; g++) {
         const struct manifest_group *group = manifest_group_at(m, g);
         for (size_t c = 0; c < group->columns.n && st == GREBE_OK; c++) {
             const manifest_text *name = (manifest_text *)group->columns.items + c;
-            st = check_text(name, "column", err);
+            st = check_text(name, "column", is_of_files, err);
             if (st == GREBE_OK && !utf8_is_valid(name->data, name->len)) {
                 char quoted[64]; /* rows go out with this name, and whoever takes them trusts it */
                 st = GREBE_FAIL(err, GREBE_ECORRUPT, "column: expected a name in UTF-8, found \"%s\"",
@@ -46,7 +48,7 @@ static grebe_status check_names(const struct manifest *m, grebe_error *err)
             }
         }
         for (size_t f = 0; f < group->files.n && st == GREBE_OK; f++) {
-            st = check_text(&manifest_file_at(group, f)->path, "file", err);
+            st = check_text(&manifest_file_at(group, f)->path, "file", false, err);
         }
     }
     return st;
@@ -389,7 +391,7 @@ grebe_status snapshot_new(grebe_context *ctx, const char *base, int64_t version,
     struct manifest moved = *m;
     s->manifest = moved;
     manifest_init(m, ctx->a);
-    st = check_names(&s->manifest, err);
+    st = check_names(&s->manifest, version == 0, err);
     if (st == GREBE_OK) {
         st = build_groups(s, err);
     }

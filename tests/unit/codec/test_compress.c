@@ -6,7 +6,8 @@
 #include "test_support.h"
 
 static const enum codec_id written[] = {CODEC_NONE,    CODEC_SNAPPY,  CODEC_GZIP,
-                                        CODEC_DEFLATE, CODEC_LZ4_RAW, CODEC_ZSTD};
+                                        CODEC_DEFLATE, CODEC_LZ4_RAW, CODEC_ZSTD,
+                                        CODEC_BROTLI};
 enum { N_WRITTEN = sizeof written / sizeof written[0] };
 
 static void *exact_copy(const void *bytes, size_t n)
@@ -209,8 +210,11 @@ static void test_codec__names__and_what_is_not_built_in(void **state)
     assert_true(codec_from_name("none", &id) && id == CODEC_NONE);
     assert_false(codec_from_name("zip", &id));
     assert_string_equal(codec_name(CODEC_BROTLI), "brotli");
-    assert_fails(codec_decompress(CODEC_BROTLI, "abcd", 4, w, 4, &ws, &err), GREBE_EUNSUPPORTED,
+    assert_fails(codec_decompress(CODEC_BROTLI, "abcd", 4, w, 4, &ws, &err),
+                 codec_is_available(CODEC_BROTLI, false) ? GREBE_ECORRUPT : GREBE_EUNSUPPORTED,
                  "brotli");
+    assert_fails(codec_decompress(CODEC_LZO, "abcd", 4, w, 4, &ws, &err), GREBE_EUNSUPPORTED,
+                 "lzo");
     assert_fails(codec_compress(CODEC_LZO, 0, "abcd", 4, &b, &ws, &err), GREBE_EUNSUPPORTED,
                  "lzo");
     assert_fails(codec_compress(CODEC_LZ4_HADOOP, 0, "abcd", 4, &b, &ws, &err),
@@ -219,6 +223,10 @@ static void test_codec__names__and_what_is_not_built_in(void **state)
                  "found 100");
     assert_fails(codec_compress(CODEC_GZIP, 10, "abcd", 4, &b, &ws, &err), GREBE_EINVAL,
                  "found 10");
+    if (codec_is_available(CODEC_BROTLI, true)) {
+        assert_fails(codec_compress(CODEC_BROTLI, 12, "abcd", 4, &b, &ws, &err), GREBE_EINVAL,
+                     "found 12");
+    }
     buf_release(&b);
     codec_workspace_release(&ws);
 }
