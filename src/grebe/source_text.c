@@ -6,8 +6,9 @@
 #include <strings.h>
 
 #include "text/text_csv.h"
+#include "text/text_json.h"
 
-static const char *const text_formats[] = { "csv", "tsv" };
+static const char *const text_formats[] = { "csv", "tsv", "json", "jsonl", "ndjson" };
 
 const char *source_text_format(const char *name)
 {
@@ -44,6 +45,11 @@ const char *source_text_format_of(const char *path)
 static grebe_status open_text(struct grebe_source *s, const struct text_input *in,
                               const char *format, grebe_error *err)
 {
+    if (strstr(format, "json") != NULL) {
+        struct text_json_options json = TEXT_JSON_OPTIONS_INIT;
+        json.is_lines = strcmp(format, "json") != 0;
+        return text_json_open(s->ctx, in, &json, &s->stream, err);
+    }
     struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
     o.delimiter = strcmp(format, "tsv") == 0 ? '\t' : 0;
     return text_csv_open(s->ctx, in, &o, &s->stream, err);

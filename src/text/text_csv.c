@@ -127,7 +127,7 @@ static grebe_status read_header(struct csv_stream *s, grebe_error *err)
         r->at += 3;
     }
     size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
-    struct text_block block = { r->data + r->at, len, r->line, true };
+    struct text_block block = { r->data + r->at, len, r->line, 1 };
     struct csv_split split = { &s->o, r->name, &block, 0, { s->wave.ctx->a, NULL, 0, 0 } };
     if (s->o.delimiter == 0) {
         s->o.delimiter = csv_sniff_delimiter(block.data, len);

@@ -60,7 +60,7 @@ grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
     r->input = *in;
     r->input.name = NULL;
     r->window = BUF_INIT(ctx->a);
-    r->line = 1;
+    r->line = r->column = 1;
     region_keep(r->input.map);
     r->name = str_copy(ctx->a, in->name);
     if (r->name == NULL) {
@@ -146,9 +146,26 @@ uint64_t text_count_lines(const char *data, size_t len)
     return n;
 }
 
+static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+static uint64_t count_chars(const char *data, size_t len)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        n += ((unsigned char)data[i] & 0xc0) != 0x80;
+    }
+    return n;
+}
+
 void text_reader_skip(struct text_reader *r, size_t n)
 {
-    r->line += text_count_lines(r->data + r->at, n);
+    const char *data = r->data + r->at;
+    size_t line_begin = n;
+    while (line_begin > 0 && !is_line_end(data[line_begin - 1])) {
+        line_begin--;
+    }
+    r->column = count_chars(data + line_begin, n - line_begin) + (line_begin > 0 ? 1 : r->column);
+    r->line += text_count_lines(data, n);
     r->at += n;
 }
 
@@ -201,8 +218,8 @@ grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_
     for (size_t i = 0; st == GREBE_OK && i < *n; i++) {
         blocks[i].data = r->data + r->at;
         blocks[i].line = r->line;
+        blocks[i].column = r->column;
         text_reader_skip(r, blocks[i].len);
-        blocks[i].is_last = r->is_over && r->at == r->end;
     }
     return st;
 }
@@ -210,13 +227,11 @@ grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_
 const char *text_place(char dst[512], const char *name, const struct text_block *b, size_t at)
 {
     size_t line_begin = at;
-    while (line_begin > 0 && b->data[line_begin - 1] != '\n' && b->data[line_begin - 1] != '\r') {
+    while (line_begin > 0 && !is_line_end(b->data[line_begin - 1])) {
         line_begin--;
     }
-    uint64_t column = 1;
-    for (size_t i = line_begin; i < at; i++) {
-        column += ((unsigned char)b->data[i] & 0xc0) != 0x80; /* characters, not bytes */
-    }
+    uint64_t column = count_chars(b->data + line_begin, at - line_begin) +
+                      (line_begin > 0 ? 1 : b->column);
     snprintf(dst, 512, "%.400s:%llu:%llu", name,
              (unsigned long long)(b->line + text_count_lines(b->data, line_begin)),
              (unsigned long long)column);

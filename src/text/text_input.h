@@ -26,12 +26,11 @@ struct text_sizes {
     size_t sample_bytes; /* default 16 MiB: what types are inferred from in input read once */
 };
 
-/** Records [data, data + len); the first begins on line `line`. */
+/** Records [data, data + len); the first begins at `line` and `column`, counted from 1. */
 struct text_block {
     const char *data;
     size_t len;
-    uint64_t line;
-    bool is_last;
+    uint64_t line, column;
 };
 
 /**
@@ -53,7 +52,7 @@ struct text_reader {
     size_t at, end;         /* what is not yet taken */
     bool is_over;           /* nothing follows data + end */
     struct buf window;
-    uint64_t line;          /* of data + at */
+    uint64_t line, column;  /* of data + at */
 };
 
 /** Longest record. */
