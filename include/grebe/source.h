@@ -4,7 +4,7 @@
 
 /*
  * Anything that can be read as rows: a version of a table, a file of a known format, a stream
- * of Arrow IPC. What a name is, is found by looking at the content.
+ * of Arrow IPC or of text (CSV, JSON; docs/format/text.md). What a name is, is found by looking at the content.
  */
 
 #include "grebe/print.h"
@@ -22,7 +22,7 @@ typedef struct grebe_source grebe_source;
 typedef enum grebe_source_kind {
     GREBE_SOURCE_TABLE = 0, /**< a version of a table */
     GREBE_SOURCE_FILE = 1,  /**< a file with random access (Parquet) */
-    GREBE_SOURCE_STREAM = 2 /**< read once, in order (Arrow IPC, standard input) */
+    GREBE_SOURCE_STREAM = 2 /**< read once, in order (Arrow IPC, text, standard input) */
 } grebe_source_kind;
 
 /** Reads up to len bytes of a stream. Returns 0 with *got (0 only at the end), or an errno value;
@@ -33,7 +33,10 @@ typedef int (*grebe_read_fn)(void *read_ctx, void *dst, size_t len, size_t *got)
 typedef struct grebe_source_options {
     uint32_t struct_size;
 
-    /** Format of a file or of standard input ("parquet", "arrow"); NULL: by content. Borrowed. */
+    /**
+     * Format of a file or of standard input ("parquet", "arrow", "csv", "tsv", "json", "jsonl"); NULL: by
+     * content, for text by the ending of the name. Borrowed.
+     */
     const char *format;
 
     /** Called for the source "-"; NULL: "-" is refused. Used until the source is closed. */

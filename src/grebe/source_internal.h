@@ -2,6 +2,7 @@
 #ifndef GREBE_GREBE_SOURCE_INTERNAL_H
 #define GREBE_GREBE_SOURCE_INTERNAL_H
 
+#include "arrow/ipc.h"
 #include "grebe/source.h"
 #include "table/table_of_files.h"
 
@@ -20,6 +21,9 @@ grebe_status source_stream_of_file(struct grebe_source *s, struct io_store *stor
                                    const char *path, grebe_error *err);
 grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
                                        grebe_error *err);
+/** The callback's bytes, up to the length asked for unless they end. @param out Owned: out->free(). */
+grebe_status source_callback_bytes(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
+                                   struct ipc_source *out, grebe_error *err);
 grebe_status source_stream_schema(struct grebe_source *s, struct ArrowSchema *out,
                                   grebe_error *err);
 grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options *options,
@@ -27,5 +31,17 @@ grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options
 grebe_status source_stream_take(struct grebe_source *s, const int64_t *row_ids, size_t n,
                                 const grebe_take_options *options, struct ArrowArray *out,
                                 struct ArrowSchema *out_schema, grebe_error *err);
+
+/* ---- text: source_text.c ---- */
+
+/** The text format of that name ("csv", "tsv", "json", "jsonl", "ndjson"), static; NULL: none. */
+const char *source_text_format(const char *name);
+/** The text format that the ending of a path stands for, .gz and .zst left out; NULL: none. */
+const char *source_text_format_of(const char *path);
+/** @param format As source_text_format gave it. */
+grebe_status source_text_of_file(struct grebe_source *s, const char *path, const char *format,
+                                 grebe_error *err);
+grebe_status source_text_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
+                                     const char *format, grebe_error *err);
 
 #endif

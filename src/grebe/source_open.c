@@ -82,7 +82,8 @@ static const char *forced_format(const grebe_context *ctx, const char *uri, char
     memcpy(name, uri, n);
     name[n] = '\0';
     const struct file_format *ignored = NULL;
-    bool is_known = strcmp(name, "arrow") == 0 || format_find(ctx, name, &ignored, NULL) == GREBE_OK;
+    bool is_known = strcmp(name, "arrow") == 0 || source_text_format(name) != NULL ||
+                    format_find(ctx, name, &ignored, NULL) == GREBE_OK;
     return is_known ? uri + n + 1 : NULL;
 }
 
@@ -90,14 +91,22 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
                               const char *format_name, grebe_error *err)
 {
     const struct file_format *format = NULL;
+    const char *text = format_name != NULL ? source_text_format(format_name) : NULL;
     bool is_ipc = false;
     grebe_status st = GREBE_OK;
     if (format_name != NULL && strcmp(format_name, "arrow") == 0) {
         is_ipc = true;
-    } else if (format_name != NULL) {
+    } else if (format_name != NULL && text == NULL) {
         GREBE_TRY(format_find(s->ctx, format_name, &format, err));
-    } else {
+    } else if (text == NULL) {
         GREBE_TRY(sniff(store->store, path, &format, &is_ipc, err));
+        text = format == NULL && !is_ipc ? source_text_format_of(path) : NULL;
+    }
+    if (text != NULL) {
+        s->kind = GREBE_SOURCE_STREAM;
+        s->format = text;
+        st = source_text_of_file(s, path, text, err);
+        goto out;
     }
     if (is_ipc) {
         s->kind = GREBE_SOURCE_STREAM;
@@ -130,12 +139,17 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         if (o->read == NULL) {
             return GREBE_FAIL(err, GREBE_EINVAL, "\"-\" is standard input, and there is none here");
         }
-        if (format != NULL && strcmp(format, "arrow") != 0) {
+        const char *text = format != NULL ? source_text_format(format) : NULL;
+        if (format != NULL && text == NULL && strcmp(format, "arrow") != 0) {
             return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                              "standard input: expected format arrow, found \"%s\": other formats "
-                              "are read from files", format);
+                              "standard input: expected format arrow, csv, tsv, json or jsonl, found "
+                              "\"%s\": other formats are read from files", format);
         }
         s->kind = GREBE_SOURCE_STREAM;
+        if (text != NULL) {
+            s->format = text;
+            return source_text_of_callback(s, o->read, o->read_ctx, text, err);
+        }
         s->format = "arrow";
         return source_stream_of_callback(s, o->read, o->read_ctx, err);
     }

@@ -96,8 +96,8 @@ static void free_callback_bytes(void *arg)
     mem_free(c->a, c, sizeof *c);
 }
 
-grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
-                                       grebe_error *err)
+grebe_status source_callback_bytes(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
+                                   struct ipc_source *out, grebe_error *err)
 {
     struct callback_bytes *c = mem_alloc_zero(s->ctx->a, sizeof *c);
     if (c == NULL) {
@@ -106,10 +106,21 @@ grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn rea
     c->a = s->ctx->a;
     c->read = read;
     c->read_ctx = read_ctx;
-    struct ipc_source bytes = { read_callback_bytes, free_callback_bytes, c };
-    grebe_status st = ipc_stream_open(s->ctx->a, &bytes, &s->stream, err);
+    *out = (struct ipc_source){ read_callback_bytes, free_callback_bytes, c };
+    return GREBE_OK;
+}
+
+grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
+                                       grebe_error *err)
+{
+    struct ipc_source bytes = { 0 };
+    grebe_status st = source_callback_bytes(s, read, read_ctx, &bytes, err);
     if (st != GREBE_OK) {
-        free_callback_bytes(c);
+        return st;
+    }
+    st = ipc_stream_open(s->ctx->a, &bytes, &s->stream, err);
+    if (st != GREBE_OK) {
+        bytes.free(bytes.from);
     }
     return error_wrap(err, st, "standard input");
 }

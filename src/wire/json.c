@@ -17,6 +17,8 @@ struct parser {
     struct buf stack;   /* members of the open arrays and objects (a key of NULL in arrays) */
     struct buf scratch; /* a string being decoded */
     grebe_error *err;
+    const char *name; /* of the text: "x.json:" or "JSON at " */
+    const char *colon;
 };
 
 static uint32_t column_of(const struct parser *ps, const char *at)
@@ -33,12 +35,12 @@ static grebe_status fail_at(const struct parser *ps, const char *at, const char 
 {
     char found[32];
     if (at >= ps->end) {
-        return GREBE_FAIL(ps->err, GREBE_ECORRUPT, "JSON at %u:%u: expected %s, found the end",
-                          ps->line, column_of(ps, at), expected);
+        return GREBE_FAIL(ps->err, GREBE_ECORRUPT, "%s%s%u:%u: expected %s, found the end",
+                          ps->name, ps->colon, ps->line, column_of(ps, at), expected);
     }
     size_t n = utf8_char_len(at, (size_t)(ps->end - at));
-    return GREBE_FAIL(ps->err, GREBE_ECORRUPT, "JSON at %u:%u: expected %s, found '%s'", ps->line,
-                      column_of(ps, at), expected,
+    return GREBE_FAIL(ps->err, GREBE_ECORRUPT, "%s%s%u:%u: expected %s, found '%s'", ps->name,
+                      ps->colon, ps->line, column_of(ps, at), expected,
                       error_quote(found, sizeof found, at, n > 0 ? n : 1));
 }
 
@@ -296,8 +298,8 @@ static grebe_status parse_container(struct parser *ps, int depth, struct json_va
     char close = is_object ? '}' : ']';
     size_t begin = ps->stack.len;
     if (depth >= JSON_DEPTH_MAX) {
-        return GREBE_FAIL(ps->err, GREBE_ELIMIT, "JSON at %u:%u: nested deeper than %d", ps->line,
-                          column_of(ps, ps->p), JSON_DEPTH_MAX);
+        return GREBE_FAIL(ps->err, GREBE_ELIMIT, "%s%s%u:%u: nested deeper than %d", ps->name,
+                          ps->colon, ps->line, column_of(ps, ps->p), JSON_DEPTH_MAX);
     }
     out->type = is_object ? JSON_OBJECT : JSON_ARRAY;
     ps->p++;
@@ -367,39 +369,51 @@ static grebe_status parse_value(struct parser *ps, int depth, struct json_value 
     return fail_at(ps, ps->p, "a value");
 }
 
-grebe_status json_parse(struct arena *ar, const char *text, size_t len,
-                        const struct json_value **out, grebe_error *err)
+static grebe_status parse_root(struct parser *ps, size_t *used, const struct json_value **out)
 {
     grebe_status st = GREBE_OK;
-    size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    struct parser ps = { ar,
-                         text + bom,
-                         text + len,
-                         text + bom,
-                         1,
-                         text + bom,
-                         1,
-                         BUF_INIT(ar->a),
-                         BUF_INIT(ar->a),
-                         err };
+    const char *begin = ps->p;
     *out = NULL;
-    struct json_value *root = arena_alloc(ar, sizeof *root);
+    struct json_value *root = arena_alloc(ps->ar, sizeof *root);
     if (root == NULL) {
-        st = no_memory(&ps, sizeof *root);
+        st = no_memory(ps, sizeof *root);
         goto out;
     }
-    skip_space(&ps);
-    GREBE_TRY(parse_value(&ps, 0, root));
-    skip_space(&ps);
-    if (ps.p != ps.end) {
-        st = fail_at(&ps, ps.p, "the end");
+    skip_space(ps);
+    GREBE_TRY(parse_value(ps, 0, root));
+    if (used != NULL) {
+        *used = (size_t)(ps->p - begin);
+        *out = root;
+        goto out;
+    }
+    skip_space(ps);
+    if (ps->p != ps->end) {
+        st = fail_at(ps, ps->p, "the end");
         goto out;
     }
     *out = root;
 out:
-    buf_release(&ps.stack);
-    buf_release(&ps.scratch);
+    buf_release(&ps->stack);
+    buf_release(&ps->scratch);
     return st;
+}
+
+grebe_status json_parse_at(struct arena *ar, const char *text, size_t len,
+                           const struct json_place *place, size_t *used,
+                           const struct json_value **out, grebe_error *err)
+{
+    struct parser ps = { ar, text, text + len, text, place->line, text, place->column,
+                         BUF_INIT(ar->a), BUF_INIT(ar->a), err, place->name, ":" };
+    return parse_root(&ps, used, out);
+}
+
+grebe_status json_parse(struct arena *ar, const char *text, size_t len,
+                        const struct json_value **out, grebe_error *err)
+{
+    size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    struct parser ps = { ar, text + bom, text + len, text + bom, 1, text + bom, 1,
+                         BUF_INIT(ar->a), BUF_INIT(ar->a), err, "JSON at ", "" };
+    return parse_root(&ps, NULL, out);
 }
 
 /* ---- looking at values ---- */

@@ -48,6 +48,22 @@ struct json_member {
 grebe_status json_parse(struct arena *ar, const char *text, size_t len,
                         const struct json_value **out, grebe_error *err);
 
+/** Where a value of a larger text begins; lines and columns from 1. */
+struct json_place {
+    const char *name; /* put before "line:column" in messages; borrowed */
+    uint32_t line, column;
+};
+
+/**
+ * As json_parse for a value inside a larger text, which has no byte order mark.
+ *
+ * @param used Written: bytes up to the end of the value, behind which anything may follow.
+ *             NULL: nothing but white space may.
+ */
+grebe_status json_parse_at(struct arena *ar, const char *text, size_t len,
+                           const struct json_place *place, size_t *used,
+                           const struct json_value **out, grebe_error *err);
+
 /** The last member with the key; NULL: there is none, or v is no object (or NULL). */
 const struct json_value *json_get(const struct json_value *v, const char *key);
 

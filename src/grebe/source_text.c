@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text files and streams as sources: CSV, TSV, JSON and JSON lines. */
+#include "grebe/source_internal.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "text/text_csv.h"
+#include "text/text_json.h"
+
+static const char *const text_formats[] = { "csv", "tsv", "json", "jsonl", "ndjson" };
+
+const char *source_text_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof text_formats / sizeof text_formats[0]; i++) {
+        if (strcmp(text_formats[i], name) == 0) {
+            return text_formats[i];
+        }
+    }
+    return NULL;
+}
+
+const char *source_text_format_of(const char *path)
+{
+    static const char *const packed[] = { ".gz", ".zst" };
+    const char *base = path_base_name(path);
+    size_t len = strlen(base);
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
+        size_t n = strlen(packed[i]);
+        if (len > n && strcmp(base + len - n, packed[i]) == 0) {
+            len -= n;
+            break;
+        }
+    }
+    for (size_t i = 0; i < sizeof text_formats / sizeof text_formats[0]; i++) {
+        size_t n = strlen(text_formats[i]);
+        if (len > n && base[len - n - 1] == '.' &&
+            strncasecmp(base + len - n, text_formats[i], n) == 0) {
+            return text_formats[i];
+        }
+    }
+    return NULL;
+}
+
+static grebe_status open_text(struct grebe_source *s, const struct text_input *in,
+                              const char *format, grebe_error *err)
+{
+    if (strstr(format, "json") != NULL) {
+        struct text_json_options json = TEXT_JSON_OPTIONS_INIT;
+        json.is_lines = strcmp(format, "json") != 0;
+        return text_json_open(s->ctx, in, &json, &s->stream, err);
+    }
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    o.delimiter = strcmp(format, "tsv") == 0 ? '\t' : 0;
+    return text_csv_open(s->ctx, in, &o, &s->stream, err);
+}
+
+grebe_status source_text_of_file(struct grebe_source *s, const char *path, const char *format,
+                                 grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_store *store = NULL;
+    struct io_file *file = NULL;
+    struct text_input in = { .name = path };
+    GREBE_TRY(io_local_new(s->ctx, &store, err));
+    GREBE_TRY(io_open(store, path, &file, err));
+    if (file->id.size_bytes == 0) { /* which cannot be mapped */
+        GREBE_TRY(region_new(s->ctx->a, 0, &in.map, err));
+    } else {
+        GREBE_TRY(file->ops->map(file, &in.map, err));
+    }
+    st = open_text(s, &in, format, err);
+out:
+    region_drop(in.map); /* the stream has its own reference */
+    io_close(file);
+    io_store_free(store);
+    return st;
+}
+
+grebe_status source_text_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
+                                     const char *format, grebe_error *err)
+{
+    struct ipc_source bytes = { 0 };
+    grebe_status st = source_callback_bytes(s, read, read_ctx, &bytes, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    struct text_input in = { .name = "standard input", .read = bytes.read, .free = bytes.free,
+                             .arg = bytes.from };
+    st = open_text(s, &in, format, err);
+    if (st != GREBE_OK) {
+        bytes.free(bytes.from);
+    }
+    return st;
+}

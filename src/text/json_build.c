@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays of JSON values, column by column. Recursion is bounded by the depth of the shape. */
+#include <string.h>
+
+#include "base/number.h"
+#include "text/json_shape.h"
+
+struct build {
+    const grebe_allocator *a;
+    const char *name; /* of the input */
+    grebe_error *err;
+};
+
+static bool is_absent(const struct json_value *v) { return v == NULL || v->type == JSON_NULL; }
+
+static grebe_status fail_value(const struct build *b, const struct json_value *v,
+                               const char *expected)
+{
+    char found[80];
+    bool has_text = v->type == JSON_NUMBER || v->type == JSON_STRING;
+    return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s:%u:%u: expected %s, as the first rows are, found %s",
+                      b->name, v->line, v->column, expected,
+                      has_text ? error_quote(found, sizeof found, v->text, v->n)
+                               : json_type_name(v->type));
+}
+
+static grebe_status build_validity(const struct build *b, const struct json_value *const *values,
+                                   size_t n, struct ArrowArray *out)
+{
+    void *bits = NULL;
+    size_t n_nulls = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_nulls += is_absent(values[i]);
+    }
+    out->null_count = (int64_t)n_nulls;
+    if (n_nulls == 0) {
+        return GREBE_OK;
+    }
+    grebe_status st = array_alloc_buffer(b->a, out, 0, bitmap_bytes((int64_t)n), &bits, b->err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    memset(bits, 0, bitmap_bytes((int64_t)n));
+    for (size_t i = 0; i < n; i++) {
+        if (!is_absent(values[i])) {
+            bit_set(bits, (int64_t)i);
+        }
+    }
+    return GREBE_OK;
+}
+
+static bool store(unsigned type, const struct json_value *v, void *data, size_t i)
+{
+    if (v->type == JSON_BOOL) {
+        if (type == TEXT_BOOL && v->boolean) {
+            bit_set(data, (int64_t)i);
+        }
+        return type == TEXT_BOOL;
+    }
+    if (v->type == JSON_STRING) { /* "NaN" and its like */
+        return type == TEXT_DOUBLE && (json_is_text(v, "NaN") || json_is_text(v, "Infinity") ||
+                                       json_is_text(v, "-Infinity")) &&
+               number_parse_double(v->text, v->n, (double *)data + i);
+    }
+    if (v->type != JSON_NUMBER) {
+        return false;
+    }
+    switch (type) {
+    case TEXT_INT64: return text_to_i64(v->text, v->n, (int64_t *)data + i);
+    case TEXT_UINT64: return text_to_u64(v->text, v->n, (uint64_t *)data + i);
+    case TEXT_DOUBLE: return text_to_double(v->text, v->n, (double *)data + i);
+    default: return false;
+    }
+}
+
+static grebe_status build_values(const struct build *b, unsigned type,
+                                 const struct json_value *const *values, size_t n,
+                                 struct ArrowArray *out)
+{
+    void *data = NULL;
+    size_t bytes = type == TEXT_BOOL ? bitmap_bytes((int64_t)n) : n * sizeof(int64_t);
+    grebe_status st = array_alloc_buffer(b->a, out, 1, bytes, &data, b->err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    memset(data, 0, bytes);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_absent(values[i]) && !store(type, values[i], data, i)) {
+            return fail_value(b, values[i], text_type_name(type));
+        }
+    }
+    return GREBE_OK;
+}
+
+/* The value as JSON text, numbers as they were written. */
+static void put_json(struct json_writer *w, const struct json_value *v)
+{
+    switch (v->type) {
+    case JSON_NULL: json_null(w); break;
+    case JSON_BOOL: json_bool(w, v->boolean); break;
+    case JSON_NUMBER: json_raw(w, v->text, v->n); break;
+    case JSON_STRING: json_text_len(w, v->text, v->n); break;
+    case JSON_ARRAY:
+        json_open_array(w);
+        for (size_t i = 0; i < v->n; i++) {
+            put_json(w, &v->items[i]);
+        }
+        json_close_array(w);
+        break;
+    case JSON_OBJECT:
+        json_open_object(w);
+        for (size_t i = 0; i < v->n; i++) {
+            json_key_len(w, v->members[i].key, v->members[i].key_len);
+            put_json(w, &v->members[i].value);
+        }
+        json_close_object(w);
+        break;
+    }
+}
+
+static grebe_status build_strings(const struct build *b, bool is_json,
+                                  const struct json_value *const *values, size_t n,
+                                  struct ArrowArray *out)
+{
+    grebe_status st = GREBE_OK;
+    void *p = NULL;
+    struct buf text = BUF_INIT(b->a);
+    GREBE_TRY(array_alloc_buffer(b->a, out, 1, (n + 1) * sizeof(int32_t), &p, b->err));
+    int32_t *offsets = p;
+    for (size_t i = 0; i < n; i++) {
+        const struct json_value *v = values[i];
+        offsets[i] = (int32_t)text.len;
+        if (is_absent(v)) {
+            continue;
+        }
+        if (is_json) {
+            struct json_writer w;
+            json_begin(&w, &text, 0, b->err);
+            put_json(&w, v);
+            GREBE_TRY(json_end(&w));
+        } else if (v->type == JSON_STRING) {
+            GREBE_TRY(buf_put(&text, v->text, v->n, b->err));
+        } else {
+            st = fail_value(b, v, "a string");
+            goto out;
+        }
+        if (text.len > INT32_MAX) {
+            st = GREBE_FAIL(b->err, GREBE_ELIMIT, "%s:%u:%u: expected texts of 2 GiB at most", b->name,
+                            v->line, v->column);
+            goto out;
+        }
+    }
+    offsets[n] = (int32_t)text.len;
+    GREBE_TRY(array_alloc_buffer(b->a, out, 2, text.len, &p, b->err));
+    if (text.len > 0) {
+        memcpy(p, text.data, text.len);
+    }
+out:
+    buf_release(&text);
+    return st;
+}
+
+static grebe_status build_any(const struct build *b, const struct json_shape *s,
+                              const struct json_value *const *values, size_t n,
+                              struct ArrowArray *out);
+
+static grebe_status build_list(const struct build *b, const struct json_shape *s,
+                               const struct json_value *const *values, size_t n,
+                               struct ArrowArray *out)
+{
+    grebe_status st = GREBE_OK;
+    void *p = NULL;
+    size_t n_items = 0; /* at most the bytes of a block: fits 32 bits */
+    const struct json_value **items = NULL;
+    GREBE_TRY(array_alloc_buffer(b->a, out, 1, (n + 1) * sizeof(int32_t), &p, b->err));
+    int32_t *offsets = p;
+    for (size_t i = 0; i < n; i++) {
+        offsets[i] = (int32_t)n_items;
+        if (!is_absent(values[i])) {
+            if (values[i]->type != JSON_ARRAY) {
+                st = fail_value(b, values[i], "an array");
+                goto out;
+            }
+            n_items += values[i]->n;
+        }
+    }
+    offsets[n] = (int32_t)n_items;
+    items = mem_alloc(b->a, n_items * sizeof(void *));
+    if (items == NULL) {
+        st = mem_fail(b->err, n_items * sizeof(void *), "items");
+        goto out;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; !is_absent(values[i]) && k < values[i]->n; k++) {
+            items[at++] = &values[i]->items[k];
+        }
+    }
+    st = build_any(b, s->item, items, n_items, out->children[0]);
+out:
+    mem_free(b->a, items, items != NULL ? n_items * sizeof(void *) : 0);
+    return st;
+}
+
+/*
+ * Only a sample can have left a field out. *is_ordered: the members stand in the order of the
+ * fields, so that no key comes twice.
+ */
+static grebe_status check_fields(const struct build *b, const struct json_shape *s,
+                                 const struct json_value *v, uint8_t *is_ordered)
+{
+    struct json_field *f = NULL;
+    if (v->type != JSON_OBJECT) {
+        return fail_value(b, v, "an object");
+    }
+    *is_ordered = 1;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        const struct json_field *before = f;
+        f = json_shape_field(s, m->key, m->key_len, f != NULL ? f->next : s->first);
+        if (f == NULL) {
+            char key[80];
+            return GREBE_FAIL(b->err, GREBE_ECORRUPT,
+                              "%s:%u:%u: expected the fields of the first rows, found \"%s\"",
+                              b->name, m->value.line, m->value.column,
+                              error_quote(key, sizeof key, m->key, m->key_len));
+        }
+        *is_ordered &= before == NULL || before->index < f->index;
+    }
+    return GREBE_OK;
+}
+
+static bool is_key(const struct json_member *m, const struct json_field *f)
+{
+    return m->key_len == f->len && memcmp(m->key, f->name, f->len) == 0;
+}
+
+/* The last member of that name, which mostly stands where it did in the row before. */
+static const struct json_value *member_of(const struct json_value *v, const struct json_field *f,
+                                          bool is_ordered, size_t *hint)
+{
+    if (is_absent(v)) {
+        return NULL;
+    }
+    if (is_ordered && *hint < v->n && is_key(&v->members[*hint], f)) {
+        return &v->members[*hint].value;
+    }
+    for (size_t i = v->n; i-- > 0;) {
+        if (is_key(&v->members[i], f)) {
+            *hint = i;
+            return &v->members[i].value;
+        }
+    }
+    return NULL;
+}
+
+static grebe_status build_struct(const struct build *b, const struct json_shape *s,
+                                 const struct json_value *const *values, size_t n,
+                                 struct ArrowArray *out)
+{
+    grebe_status st = GREBE_OK;
+    int64_t k = 0;
+    const struct json_value **members = mem_alloc(b->a, n * sizeof(void *));
+    uint8_t *is_ordered = mem_alloc_zero(b->a, n);
+    if (members == NULL || is_ordered == NULL) {
+        st = mem_fail(b->err, n * sizeof(void *), "members");
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        GREBE_TRY(is_absent(values[i]) ? GREBE_OK : check_fields(b, s, values[i], &is_ordered[i]));
+    }
+    for (const struct json_field *f = s->first; f != NULL; f = f->next, k++) {
+        size_t hint = 0;
+        for (size_t i = 0; i < n; i++) {
+            members[i] = member_of(values[i], f, is_ordered[i], &hint);
+        }
+        GREBE_TRY(build_any(b, &f->shape, members, n, out->children[k]));
+    }
+out:
+    mem_free(b->a, members, members != NULL ? n * sizeof(void *) : 0);
+    mem_free(b->a, is_ordered, is_ordered != NULL ? n : 0);
+    return st;
+}
+
+static grebe_status build_nulls(const struct build *b, const struct json_value *const *values,
+                                size_t n, struct ArrowArray *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!is_absent(values[i])) {
+            return fail_value(b, values[i], "null");
+        }
+    }
+    grebe_status st = array_new(b->a, (int64_t)n, 0, 0, out, b->err);
+    if (st == GREBE_OK) {
+        out->null_count = (int64_t)n;
+    }
+    return st;
+}
+
+static grebe_status build_any(const struct build *b, const struct json_shape *s,
+                              const struct json_value *const *values, size_t n,
+                              struct ArrowArray *out)
+{
+    static const int64_t n_buffers[] = { 0, 2, 1, 2, 3 };
+    grebe_status st = GREBE_OK;
+    bool is_string = s->form == JSON_FORM_VALUE && s->type == 0;
+    int64_t n_children = s->form == JSON_FORM_LIST     ? 1
+                         : s->form == JSON_FORM_STRUCT ? (int64_t)s->n_fields
+                                                       : 0;
+    if (s->form == JSON_FORM_NULL) {
+        return build_nulls(b, values, n, out);
+    }
+    GREBE_TRY(array_new(b->a, (int64_t)n, is_string ? 3 : n_buffers[s->form], n_children, out,
+                        b->err));
+    GREBE_TRY(build_validity(b, values, n, out));
+    switch (s->form) {
+    case JSON_FORM_LIST: st = build_list(b, s, values, n, out); break;
+    case JSON_FORM_STRUCT: st = build_struct(b, s, values, n, out); break;
+    case JSON_FORM_TEXT: st = build_strings(b, true, values, n, out); break;
+    default:
+        st = is_string ? build_strings(b, false, values, n, out)
+                       : build_values(b, s->type, values, n, out);
+    }
+out:
+    if (st != GREBE_OK) {
+        array_release(out);
+    }
+    return st;
+}
+
+grebe_status json_build(const grebe_allocator *a, const char *name, const struct json_shape *s,
+                        const struct json_value *const *values, size_t n, struct ArrowArray *out,
+                        grebe_error *err)
+{
+    const struct build b = { a, name, err };
+    return build_any(&b, s, values, n, out);
+}

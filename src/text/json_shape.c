@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/json_shape.h"
+
+#include <string.h>
+
+/* Deeper values are kept as JSON text: an Arrow type has rows and list items on top. */
+enum { DEPTH_MAX = ARROW_DEPTH_MAX - 8 };
+
+void json_shape_init(struct json_shape *s)
+{
+    memset(s, 0, sizeof *s);
+    s->types = TEXT_ANY;
+}
+
+struct json_field *json_shape_field(const struct json_shape *s, const char *name, size_t len,
+                                    struct json_field *hint)
+{
+    if (hint != NULL && hint->len == len && memcmp(hint->name, name, len) == 0) {
+        return hint;
+    }
+    for (struct json_field *f = s->first; f != NULL; f = f->next) {
+        if (f->len == len && memcmp(f->name, name, len) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static grebe_status find_or_add(struct arena *ar, struct json_shape *s, const char *name,
+                                size_t len, struct json_field *hint, struct json_field **out,
+                                grebe_error *err)
+{
+    *out = json_shape_field(s, name, len, hint);
+    if (*out != NULL) {
+        return GREBE_OK;
+    }
+    if (s->n_fields == JSON_FIELDS_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "expected at most %d fields in an object, found more",
+                          JSON_FIELDS_MAX);
+    }
+    if (memchr(name, '\0', len) != NULL) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected the name of a field, found a NUL in it");
+    }
+    struct json_field *f = arena_alloc_zero(ar, sizeof *f);
+    char *copy = arena_str(ar, name, len);
+    if (f == NULL || copy == NULL) {
+        return mem_fail(err, sizeof *f + len, "a field");
+    }
+    f->name = copy;
+    f->len = len;
+    f->index = s->n_fields;
+    json_shape_init(&f->shape);
+    *(s->last != NULL ? &s->last->next : &s->first) = f;
+    s->last = f;
+    s->n_fields++;
+    *out = f;
+    return GREBE_OK;
+}
+
+static grebe_status need_item(struct arena *ar, struct json_shape *s, grebe_error *err)
+{
+    if (s->item == NULL) {
+        s->item = arena_alloc(ar, sizeof *s->item);
+        if (s->item == NULL) {
+            return mem_fail(err, sizeof *s->item, "a list");
+        }
+        json_shape_init(s->item);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status add_object(struct arena *ar, struct json_shape *s, const struct json_value *v,
+                               grebe_error *err)
+{
+    struct json_field *f = NULL;
+    s->seen |= JSON_SEEN_OBJECT;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        grebe_status st = find_or_add(ar, s, m->key, m->key_len, f != NULL ? f->next : s->first, &f,
+                                      err);
+        if (st == GREBE_OK) {
+            st = json_shape_add(ar, &f->shape, &m->value, err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status json_shape_add(struct arena *ar, struct json_shape *s, const struct json_value *v,
+                            grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    switch (v->type) {
+    case JSON_NULL: break;
+    case JSON_BOOL:
+        s->seen |= JSON_SEEN_SCALAR;
+        s->types &= TEXT_BOOL;
+        break;
+    case JSON_NUMBER:
+        s->seen |= JSON_SEEN_SCALAR;
+        s->types &= text_types_of(v->text, v->n);
+        break;
+    case JSON_STRING:
+        s->seen |= json_is_text(v, "NaN") || json_is_text(v, "Infinity") ||
+                           json_is_text(v, "-Infinity")
+                       ? JSON_SEEN_SPECIAL
+                       : JSON_SEEN_STRING;
+        break;
+    case JSON_ARRAY:
+        s->seen |= JSON_SEEN_ARRAY;
+        st = need_item(ar, s, err);
+        for (size_t i = 0; st == GREBE_OK && i < v->n; i++) {
+            st = json_shape_add(ar, s->item, &v->items[i], err);
+        }
+        break;
+    case JSON_OBJECT: st = add_object(ar, s, v, err); break;
+    }
+    return st;
+}
+
+grebe_status json_shape_merge(struct arena *ar, struct json_shape *s, const struct json_shape *from,
+                              grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct json_field *f = NULL;
+    s->seen |= from->seen;
+    s->types &= from->types;
+    if (from->item != NULL) {
+        GREBE_TRY(need_item(ar, s, err));
+        GREBE_TRY(json_shape_merge(ar, s->item, from->item, err));
+    }
+    for (const struct json_field *g = from->first; g != NULL; g = g->next) {
+        GREBE_TRY(find_or_add(ar, s, g->name, g->len, f != NULL ? f->next : s->first, &f, err));
+        GREBE_TRY(json_shape_merge(ar, &f->shape, &g->shape, err));
+    }
+out:
+    return st;
+}
+
+void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
+{
+    const unsigned scalar = JSON_SEEN_SCALAR, special = JSON_SEEN_SPECIAL;
+    s->form = JSON_FORM_TEXT;
+    s->type = 0;
+    if (s->seen == 0) {
+        s->form = JSON_FORM_NULL;
+    } else if (s->seen == scalar && text_type_narrowest(s->types) != 0) {
+        s->form = JSON_FORM_VALUE;
+        s->type = text_type_narrowest(s->types);
+    } else if (s->seen == (scalar | special) && (s->types & TEXT_DOUBLE) != 0) {
+        s->form = JSON_FORM_VALUE;
+        s->type = TEXT_DOUBLE;
+    } else if ((s->seen & ~(unsigned)(JSON_SEEN_STRING | special)) == 0) {
+        s->form = JSON_FORM_VALUE;
+    } else if (s->seen == JSON_SEEN_OBJECT && s->n_fields > 0 && depth < DEPTH_MAX) {
+        s->form = JSON_FORM_STRUCT;
+        for (struct json_field *f = s->first; f != NULL; f = f->next) {
+            json_shape_resolve(&f->shape, depth + 1, n_leaves);
+        }
+    } else if (s->seen == JSON_SEEN_ARRAY && depth < DEPTH_MAX) {
+        s->form = JSON_FORM_LIST;
+        json_shape_resolve(s->item, depth + 1, n_leaves);
+    }
+    ++*n_leaves;
+}
+
+grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape *s,
+                               const char *name, struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    int64_t k = 0;
+    switch (s->form) {
+    case JSON_FORM_NULL: return schema_new(a, "n", name, true, 0, out, err);
+    case JSON_FORM_VALUE:
+        return schema_new(a, text_type_format(s->type), name, true, 0, out, err);
+    case JSON_FORM_TEXT: return schema_new(a, "u", name, true, 0, out, err);
+    case JSON_FORM_LIST:
+        GREBE_TRY(schema_new(a, "+l", name, true, 1, out, err));
+        st = json_shape_schema(a, s->item, "item", out->children[0], err);
+        break;
+    case JSON_FORM_STRUCT:
+        GREBE_TRY(schema_new(a, "+s", name, true, (int64_t)s->n_fields, out, err));
+        for (const struct json_field *f = s->first; f != NULL; f = f->next) {
+            GREBE_TRY(json_shape_schema(a, &f->shape, f->name, out->children[k++], err));
+        }
+        break;
+    }
+out:
+    if (st != GREBE_OK) {
+        schema_release(out);
+    }
+    return st;
+}

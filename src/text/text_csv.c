@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream: header, types, then block after block (text_wave.h). */
+#include "text/text_csv.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "text/text_csv_internal.h"
+#include "text/text_wave.h"
+
+enum { BLOCK_BYTES = 4 << 20 };
+
+struct csv_column {
+    unsigned types; /* all that fit; after inference one bit, or 0 */
+    bool is_seen;   /* false after inference: a column of nulls */
+};
+
+struct csv_stream {
+    struct text_wave wave; /* first: text_slot.owner is it, too */
+    struct text_csv_options o;
+    struct ArrowSchema schema;
+    struct csv_column *columns;  /* shape [n_columns] */
+    struct csv_column *findings; /* of each slot while types are inferred, [n_slots][n_columns] */
+    size_t n_columns;
+};
+
+static void csv_release(struct csv_stream *s, bool is_input_kept)
+{
+    const grebe_allocator *a = s->wave.ctx->a;
+    mem_free(a, s->findings, s->findings != NULL ? s->wave.n_slots * s->n_columns * sizeof *s->findings : 0);
+    mem_free(a, s->columns, s->n_columns * sizeof *s->columns);
+    schema_release(&s->schema);
+    text_wave_release(&s->wave, is_input_kept);
+    mem_free(a, s, sizeof *s);
+}
+
+static void csv_free(void *self) { csv_release(self, false); }
+
+/* ---- header ---- */
+
+/* Names, empty ones filled in and repeated ones numbered, so that each is found by its name. */
+static grebe_status unique_name(struct csv_stream *s, uint32_t *table, size_t mask, size_t i,
+                                const char *name, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf text = BUF_INIT(s->wave.ctx->a);
+    const char *wanted = name;
+    for (size_t k = 1;; k++) {
+        if (k > 1) {
+            buf_clear(&text);
+            GREBE_TRY(buf_printf(&text, err, "%s_%zu", name, k));
+            wanted = buf_text(&text);
+            if (wanted == NULL) {
+                st = mem_fail(err, text.len, "a name");
+                goto out;
+            }
+        }
+        size_t slot = (size_t)hash_bytes(wanted, strlen(wanted), 0) & mask;
+        while (table[slot] != 0 &&
+               strcmp(s->schema.children[table[slot] - 1]->name, wanted) != 0) {
+            slot = (slot + 1) & mask;
+        }
+        if (table[slot] == 0) {
+            table[slot] = (uint32_t)i + 1;
+            break;
+        }
+    }
+    st = schema_new(s->wave.ctx->a, "u", wanted, true, 0, s->schema.children[i], err);
+out:
+    buf_release(&text);
+    return st;
+}
+
+static grebe_status make_names(struct csv_stream *s, const struct csv_split *split,
+                               grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->wave.ctx->a;
+    size_t n_table = 16;
+    struct buf text = BUF_INIT(a);
+    uint32_t *table = NULL;
+    while (n_table < 2 * s->n_columns) {
+        n_table *= 2;
+    }
+    table = mem_alloc_zero(a, n_table * sizeof *table);
+    if (table == NULL) {
+        return mem_fail(err, n_table * sizeof *table, "column names");
+    }
+    GREBE_TRY(schema_new(a, "+s", "", false, (int64_t)s->n_columns, &s->schema, err));
+    for (size_t i = 0; i < s->n_columns; i++) {
+        struct csv_cell c = split->cells.cells[i];
+        buf_clear(&text);
+        GREBE_TRY(buf_reserve(&text, c.len + 32, err));
+        if (!s->o.has_no_header) {
+            text.len = csv_copy_text((char *)text.data, split->block->data, c);
+        }
+        size_t well = utf8_valid_prefix(text.data, text.len);
+        if (well < text.len || memchr(text.data, 0, text.len) != NULL) {
+            char place[512];
+            text_place(place, s->wave.reader.name, split->block, c.begin);
+            st = GREBE_FAIL(err, GREBE_ECORRUPT,
+                            "%s: expected the name of column %zu, found bytes that are no text",
+                            place, i + 1);
+            goto out;
+        }
+        if (text.len == 0) {
+            GREBE_TRY(buf_printf(&text, err, "column_%zu", i + 1));
+        }
+        text.data[text.len] = 0; /* reserved above */
+        GREBE_TRY(unique_name(s, table, n_table - 1, i, (char *)text.data, err));
+    }
+out:
+    buf_release(&text);
+    mem_free(a, table, n_table * sizeof *table);
+    return st;
+}
+
+/* The first record that is no empty line: how many columns, and their names. */
+static grebe_status read_header(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct text_reader *r = &s->wave.reader;
+    size_t n = 0, begin = 0;
+    if (r->end - r->at >= 3 && memcmp(r->data + r->at, "\xef\xbb\xbf", 3) == 0) {
+        r->at += 3;
+    }
+    size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
+    struct text_block block = { r->data + r->at, len, r->line, 1 };
+    struct csv_split split = { &s->o, r->name, &block, 0, { s->wave.ctx->a, NULL, 0, 0 } };
+    if (s->o.delimiter == 0) {
+        s->o.delimiter = csv_sniff_delimiter(block.data, len);
+    }
+    do {
+        split.cells.n = 0;
+        GREBE_TRY(csv_next_record(&split, &n, &begin, err));
+    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted);
+    if (n == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
+                        "found nothing", r->name);
+        goto out;
+    }
+    if (n > CSV_COLUMNS_MAX) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d columns, found %zu", r->name,
+                        CSV_COLUMNS_MAX, n);
+        goto out;
+    }
+    if (split.at == len && !r->is_over) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected a first line of at most %zu bytes, found a "
+                        "longer one", r->name, len);
+        goto out;
+    }
+    s->columns = mem_alloc_zero(s->wave.ctx->a, n * sizeof *s->columns);
+    if (s->columns == NULL) {
+        st = mem_fail(err, n * sizeof *s->columns, "columns");
+        goto out;
+    }
+    s->n_columns = n;
+    GREBE_TRY(make_names(s, &split, err));
+    text_reader_skip(r, s->o.has_no_header ? begin : split.at);
+out:
+    csv_split_release(&split);
+    return st;
+}
+
+/* ---- types ---- */
+
+static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct csv_stream *s = slot->owner;
+    struct csv_column *found = s->findings + slot->index * s->n_columns;
+    size_t n_rows = 0;
+    struct csv_split split = { &s->o, s->wave.reader.name, &slot->block, 0,
+                               { s->wave.ctx->a, NULL, 0, 0 } };
+    memcpy(found, s->columns, s->n_columns * sizeof *found);
+    grebe_status st = csv_split_block(&split, s->n_columns, &n_rows, err);
+    for (size_t k = 0; st == GREBE_OK && k < s->n_columns; k++) {
+        csv_infer_column(&split, n_rows, s->n_columns, k, &found[k].types, &found[k].is_seen);
+    }
+    csv_split_release(&split);
+    return st;
+}
+
+static grebe_status infer(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->wave.ctx->a;
+    struct text_reader view;
+    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+    for (size_t k = 0; k < s->n_columns; k++) {
+        s->columns[k].types = TEXT_ANY;
+    }
+    size_t bytes = s->wave.n_slots * s->n_columns * sizeof *s->findings;
+    s->findings = mem_alloc(a, bytes);
+    if (s->findings == NULL) {
+        st = mem_fail(err, bytes, "columns");
+        goto out;
+    }
+    for (;;) {
+        size_t n = 0;
+        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
+        if (n == 0) {
+            break;
+        }
+        for (size_t i = 0; i < n * s->n_columns; i++) {
+            s->columns[i % s->n_columns].types &= s->findings[i].types;
+            s->columns[i % s->n_columns].is_seen |= s->findings[i].is_seen;
+        }
+    }
+    for (size_t k = 0; k < s->n_columns; k++) {
+        struct ArrowSchema typed = { 0 };
+        struct csv_column *c = &s->columns[k];
+        c->types = text_type_narrowest(c->types);
+        GREBE_TRY(schema_new(a, c->is_seen ? text_type_format(c->types) : "n",
+                             s->schema.children[k]->name, true, 0, &typed, err));
+        schema_release(s->schema.children[k]);
+        schema_move(s->schema.children[k], &typed);
+    }
+out:
+    return st;
+}
+
+/* ---- rows ---- */
+
+static grebe_status build_rows(struct text_slot *slot, const struct csv_split *split,
+                               size_t n_rows, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct csv_stream *s = slot->owner;
+    const grebe_allocator *a = s->wave.ctx->a;
+    size_t n = s->n_columns;
+    struct ArrowArray *columns = mem_alloc_zero(a, n * sizeof *columns);
+    if (columns == NULL) {
+        return mem_fail(err, n * sizeof *columns, "columns");
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (!s->columns[k].is_seen) {
+            for (size_t row = 0; row < n_rows; row++) { /* a sample may have shown only nulls */
+                struct csv_cell c = split->cells.cells[row * n + k];
+                if (!csv_is_null(split, c)) {
+                    char place[512];
+                    text_place(place, s->wave.reader.name, split->block, c.begin);
+                    st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: column \"%s\": expected null, as the "
+                                    "first rows are, found a value", place,
+                                    s->schema.children[k]->name);
+                    goto out;
+                }
+            }
+            GREBE_TRY(array_nulls(a, s->schema.children[k], (int64_t)n_rows, &columns[k], err));
+            continue;
+        }
+        GREBE_TRY(csv_build_column(a, split, n_rows, n, k, s->columns[k].types,
+                                   s->schema.children[k]->name, &columns[k], err));
+    }
+    st = array_struct(a, (int64_t)n_rows, columns, n, &slot->rows, err);
+out:
+    for (size_t k = 0; st != GREBE_OK && k < n; k++) {
+        array_release(&columns[k]);
+    }
+    mem_free(a, columns, n * sizeof *columns);
+    return st;
+}
+
+static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct csv_stream *s = slot->owner;
+    size_t n_rows = 0;
+    struct csv_split split = { &s->o, s->wave.reader.name, &slot->block, 0,
+                               { s->wave.ctx->a, NULL, 0, 0 } };
+    grebe_status st = csv_split_block(&split, s->n_columns, &n_rows, err);
+    if (st == GREBE_OK) {
+        st = build_rows(slot, &split, n_rows, err);
+    }
+    csv_split_release(&split);
+    return st;
+}
+
+static grebe_status csv_schema(void *self, struct ArrowSchema *out, grebe_error *err)
+{
+    struct csv_stream *s = self;
+    return schema_copy(s->wave.ctx->a, &s->schema, out, err);
+}
+
+static grebe_status csv_next(void *self, struct ArrowArray *out, grebe_error *err)
+{
+    struct csv_stream *s = self;
+    return text_wave_next(&s->wave, out, err);
+}
+
+static const struct stream_ops csv_ops = { csv_schema, csv_next, csv_free };
+
+grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
+                           const struct text_csv_options *o, struct ArrowArrayStream *out,
+                           grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct csv_stream *s = mem_alloc_zero(ctx->a, sizeof *s);
+    if (s == NULL) {
+        return mem_fail(err, sizeof *s, in->name);
+    }
+    s->o = o != NULL ? *o : TEXT_CSV_OPTIONS_INIT;
+    s->wave.cut = csv_cut;
+    s->wave.cut_arg = &s->o;
+    s->wave.parse = parse_slot;
+    GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &s->o.sizes, BLOCK_BYTES, err));
+    GREBE_TRY(read_header(s, err));
+    GREBE_TRY(infer(s, err));
+    GREBE_TRY(stream_export(ctx->a, &csv_ops, s, out, err));
+    s = NULL;
+out:
+    if (s != NULL) {
+        csv_release(s, true);
+    }
+    return st;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream: how the objects lie in the text, their shape, then block after block (text_wave.h). */
+#include "text/text_json.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "text/json_shape.h"
+#include "text/text_wave.h"
+
+/* A tree of values takes about ten times its text: blocks are smaller than those of CSV. */
+enum { BLOCK_BYTES = 1 << 20 };
+
+/* Values of one batch, the missing ones counted: sparse rows must not take memory without end. */
+static const uint64_t VALUES_MAX = 1 << 26;
+
+enum json_layout { LAYOUT_LINES, LAYOUT_VALUES, LAYOUT_ARRAY };
+
+struct json_stream {
+    struct text_wave wave; /* first: text_slot.owner is it, too */
+    enum json_layout layout;
+    struct arena arena; /* of the shape */
+    struct json_shape shape;
+    size_t n_leaves;
+    struct json_found *found; /* of each slot while the shape is inferred, [n_slots] */
+    struct ArrowSchema schema;
+};
+
+struct json_found {
+    struct arena arena;
+    struct json_shape shape;
+    size_t n_rows;
+};
+
+static void json_release(struct json_stream *s, bool is_input_kept)
+{
+    const grebe_allocator *a = s->arena.a;
+    for (size_t i = 0; s->found != NULL && i < s->wave.n_slots; i++) {
+        arena_release(&s->found[i].arena);
+    }
+    mem_free(a, s->found, s->found != NULL ? s->wave.n_slots * sizeof *s->found : 0);
+    schema_release(&s->schema);
+    arena_release(&s->arena);
+    text_wave_release(&s->wave, is_input_kept);
+    mem_free(a, s, sizeof *s);
+}
+
+static void json_free(void *self) { json_release(self, false); }
+
+/* ---- records ---- */
+
+static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+/* Behind the last value that ends at depth 0; inside an array: behind the comma after it. */
+static size_t cut_values(const char *data, size_t len, bool is_array)
+{
+    size_t border = 0;
+    int64_t depth = 0;
+    for (size_t i = 0; i < len && depth >= 0; i++) {
+        switch (data[i]) {
+        case '"':
+            for (i++; i < len && data[i] != '"'; i++) {
+                i += data[i] == '\\';
+            }
+            break;
+        case '{':
+        case '[': depth++; break;
+        case '}':
+        case ']':
+            depth--;
+            border = !is_array && depth == 0 ? i + 1 : border;
+            break;
+        case ',': border = is_array && depth == 0 ? i + 1 : border; break;
+        default: break;
+        }
+    }
+    return border;
+}
+
+static size_t json_cut(void *arg, const char *data, size_t len, bool is_last)
+{
+    const struct json_stream *s = arg;
+    if (is_last || len == 0) {
+        return len;
+    }
+    if (s->layout != LAYOUT_LINES) {
+        return cut_values(data, len, s->layout == LAYOUT_ARRAY);
+    }
+    while (len > 0 && data[len - 1] != '\n') {
+        len--;
+    }
+    return len;
+}
+
+/* A block being read, record by record. */
+struct json_records {
+    const struct json_stream *s;
+    struct text_slot *slot;
+    struct arena arena; /* of the values */
+    struct buf values;  /* const struct json_value * */
+    size_t at, counted; /* lines before `counted` are in `line` */
+    uint64_t line;
+};
+
+static grebe_status fail_at(const struct json_records *r, const char *expected, grebe_error *err)
+{
+    char place[512], found[24];
+    const struct text_block *b = &r->slot->block;
+    text_place(place, r->s->wave.reader.name, b, r->at);
+    if (r->at == b->len) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %s, found the end", place, expected);
+    }
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %s, found '%s'", place, expected,
+                      error_quote(found, sizeof found, b->data + r->at, 1));
+}
+
+/* The object at r->at; `end` bounds it. */
+static grebe_status read_object(struct json_records *r, size_t end, bool is_alone,
+                                grebe_error *err)
+{
+    const struct text_block *b = &r->slot->block;
+    const struct json_value *v = NULL;
+    size_t used = end - r->at, line_begin = r->at;
+    if (b->data[r->at] != '{') {
+        return fail_at(r, "an object", err);
+    }
+    while (line_begin > 0 && b->data[line_begin - 1] != '\n') {
+        line_begin--;
+    }
+    uint64_t column = r->at - line_begin + (line_begin > 0 ? 1 : b->column);
+    r->line += text_count_lines(b->data + r->counted, r->at - r->counted);
+    r->counted = r->at;
+    struct json_place place = { r->s->wave.reader.name, (uint32_t)min_u64(r->line, UINT32_MAX),
+                                (uint32_t)min_u64(column, UINT32_MAX) };
+    grebe_status st = json_parse_at(&r->arena, b->data + r->at, end - r->at, &place,
+                                    is_alone ? NULL : &used, &v, err);
+    if (st == GREBE_OK) {
+        st = buf_put(&r->values, &v, sizeof v, err);
+    }
+    r->at += used;
+    return st;
+}
+
+static void skip_space(struct json_records *r)
+{
+    const struct text_block *b = &r->slot->block;
+    while (r->at < b->len && is_space(b->data[r->at])) {
+        r->at++;
+    }
+}
+
+static grebe_status read_lines(struct json_records *r, grebe_error *err)
+{
+    const struct text_block *b = &r->slot->block;
+    grebe_status st = GREBE_OK;
+    for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
+        const char *end = memchr(b->data + r->at, '\n', b->len - r->at);
+        st = read_object(r, end != NULL ? (size_t)(end - b->data) : b->len, true, err);
+    }
+    return st;
+}
+
+static grebe_status read_values(struct json_records *r, grebe_error *err)
+{
+    const struct text_block *b = &r->slot->block;
+    grebe_status st = GREBE_OK;
+    for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
+        st = read_object(r, b->len, false, err);
+    }
+    return st;
+}
+
+/* Elements of an array up to its end, or up to the comma that ends the block. */
+static grebe_status read_elements(struct json_records *r, grebe_error *err)
+{
+    const struct text_block *b = &r->slot->block;
+    bool is_after_comma = !r->slot->is_first;
+    for (;;) {
+        skip_space(r);
+        if (r->at == b->len) {
+            return GREBE_OK;
+        }
+        if (b->data[r->at] == ']' && !is_after_comma) {
+            r->at++;
+            r->slot->is_closed = true;
+            skip_space(r);
+            return r->at == b->len ? GREBE_OK : fail_at(r, "the end", err);
+        }
+        grebe_status st = read_object(r, b->len, false, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        skip_space(r);
+        is_after_comma = r->at < b->len && b->data[r->at] == ',';
+        if (!is_after_comma && (r->at == b->len || b->data[r->at] != ']')) {
+            return fail_at(r, "',' or ']'", err);
+        }
+        r->at += is_after_comma;
+    }
+}
+
+static grebe_status read_block(struct json_records *r, struct text_slot *slot, grebe_error *err)
+{
+    const struct json_stream *s = slot->owner;
+    *r = (struct json_records){ .s = s, .slot = slot, .arena = ARENA_INIT(s->arena.a),
+                                .values = BUF_INIT(s->arena.a), .line = slot->block.line };
+    switch (s->layout) {
+    case LAYOUT_LINES: return read_lines(r, err);
+    case LAYOUT_VALUES: return read_values(r, err);
+    default: return read_elements(r, err);
+    }
+}
+
+static void release_block(struct json_records *r)
+{
+    arena_release(&r->arena);
+    buf_release(&r->values);
+}
+
+static const struct json_value *const *values_of(const struct json_records *r, size_t *n)
+{
+    *n = r->values.len / sizeof(void *);
+    return (const struct json_value *const *)(void *)r->values.data;
+}
+
+/* ---- types ---- */
+
+static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct json_stream *s = slot->owner;
+    struct json_found *found = &s->found[slot->index];
+    struct json_records r;
+    size_t n = 0;
+    json_shape_init(&found->shape);
+    grebe_status st = read_block(&r, slot, err);
+    const struct json_value *const *values = values_of(&r, &n);
+    for (size_t i = 0; st == GREBE_OK && i < n; i++) {
+        st = json_shape_add(&found->arena, &found->shape, values[i], err);
+        if (st != GREBE_OK) {
+            st = error_wrap(err, st, "%s:%u:%u", s->wave.reader.name, values[i]->line,
+                            values[i]->column);
+        }
+    }
+    found->n_rows = n;
+    release_block(&r);
+    return st;
+}
+
+static grebe_status infer(struct json_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->arena.a;
+    struct text_reader view;
+    size_t n = 0, n_rows = 0, bytes = s->wave.n_slots * sizeof *s->found;
+    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+    s->found = mem_alloc_zero(a, bytes);
+    if (s->found == NULL) {
+        st = mem_fail(err, bytes, "shapes");
+        goto out;
+    }
+    for (size_t i = 0; i < s->wave.n_slots; i++) {
+        s->found[i].arena = ARENA_INIT(a);
+    }
+    json_shape_init(&s->shape);
+    do {
+        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
+        for (size_t i = 0; i < n; i++) {
+            GREBE_TRY(json_shape_merge(&s->arena, &s->shape, &s->found[i].shape, err));
+            arena_release(&s->found[i].arena);
+            n_rows += s->found[i].n_rows;
+        }
+    } while (n > 0);
+    if (s->shape.n_fields == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
+                        s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
+        goto out;
+    }
+    json_shape_resolve(&s->shape, 0, &s->n_leaves);
+    st = json_shape_schema(a, &s->shape, "", &s->schema, err);
+    s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+out:
+    return st;
+}
+
+/* ---- rows ---- */
+
+static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct json_stream *s = slot->owner;
+    struct json_records r;
+    size_t n = 0;
+    grebe_status st = read_block(&r, slot, err);
+    const struct json_value *const *values = values_of(&r, &n);
+    if (st == GREBE_OK && (uint64_t)n * s->n_leaves > VALUES_MAX && n > 1) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT,
+                        "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
+                        "%zu bytes", s->wave.reader.name, (unsigned long long)slot->block.line,
+                        s->n_leaves, n, slot->block.len);
+    }
+    if (st == GREBE_OK && n > 0) {
+        st = json_build(s->arena.a, s->wave.reader.name, &s->shape, values, n, &slot->rows, err);
+    }
+    release_block(&r);
+    return st;
+}
+
+static grebe_status json_schema(void *self, struct ArrowSchema *out, grebe_error *err)
+{
+    struct json_stream *s = self;
+    return schema_copy(s->arena.a, &s->schema, out, err);
+}
+
+static grebe_status json_next(void *self, struct ArrowArray *out, grebe_error *err)
+{
+    struct json_stream *s = self;
+    grebe_status st = text_wave_next(&s->wave, out, err);
+    if (st == GREBE_END && s->layout == LAYOUT_ARRAY && !s->wave.is_closed) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu:%llu: expected ']', found the end",
+                          s->wave.reader.name, (unsigned long long)s->wave.reader.line,
+                          (unsigned long long)s->wave.reader.column);
+    }
+    return st;
+}
+
+static const struct stream_ops json_ops = { json_schema, json_next, json_free };
+
+/* A byte order mark and white space go; a '[' in front makes it one array. */
+static void find_layout(struct json_stream *s, bool is_lines)
+{
+    struct text_reader *r = &s->wave.reader;
+    size_t n = 0;
+    if (r->end - r->at >= 3 && memcmp(r->data + r->at, "\xef\xbb\xbf", 3) == 0) {
+        r->at += 3;
+    }
+    while (n < r->end - r->at && is_space(r->data[r->at + n])) {
+        n++;
+    }
+    s->layout = is_lines ? LAYOUT_LINES : LAYOUT_VALUES;
+    if (n < r->end - r->at && r->data[r->at + n] == '[') {
+        s->layout = LAYOUT_ARRAY;
+        n++;
+    }
+    if (n > 0) {
+        text_reader_skip(r, n);
+    }
+}
+
+grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
+                            const struct text_json_options *o, struct ArrowArrayStream *out,
+                            grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct text_json_options defaults = TEXT_JSON_OPTIONS_INIT;
+    o = o != NULL ? o : &defaults;
+    struct json_stream *s = mem_alloc_zero(ctx->a, sizeof *s);
+    if (s == NULL) {
+        return mem_fail(err, sizeof *s, in->name);
+    }
+    s->arena = ARENA_INIT(ctx->a);
+    s->wave.cut = json_cut;
+    s->wave.cut_arg = s;
+    s->wave.parse = parse_slot;
+    GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &o->sizes, BLOCK_BYTES, err));
+    find_layout(s, o->is_lines);
+    GREBE_TRY(infer(s, err));
+    GREBE_TRY(stream_export(ctx->a, &json_ops, s, out, err));
+    s = NULL;
+out:
+    if (s != NULL) {
+        json_release(s, true);
+    }
+    return st;
+}

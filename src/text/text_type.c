@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/text_type.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+
+static const int64_t EXACT_IN_DOUBLE = (int64_t)1 << 53;
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_word(const char *s, size_t len, const char *word)
+{
+    return strlen(word) == len && memcmp(s, word, len) == 0;
+}
+
+bool text_to_bool(const char *s, size_t len, bool *out)
+{
+    *out = is_word(s, len, "true") || is_word(s, len, "True") || is_word(s, len, "TRUE");
+    return *out || is_word(s, len, "false") || is_word(s, len, "False") ||
+           is_word(s, len, "FALSE");
+}
+
+/* No zeros in front, no plus, not "-0": the integer prints back to the text. */
+static bool is_canonical(const char *s, size_t len)
+{
+    return len > 0 && (s[0] == '-' ? len > 1 && s[1] != '0' : s[0] != '0' || len == 1);
+}
+
+bool text_to_i64(const char *s, size_t len, int64_t *out)
+{
+    return is_canonical(s, len) && number_parse_i64(s, len, out);
+}
+
+bool text_to_u64(const char *s, size_t len, uint64_t *out)
+{
+    return is_canonical(s, len) && number_parse_u64(s, len, out);
+}
+
+/* A number in decimal without a plus, and without zeros in front; whether it is an integer. */
+static bool is_decimal(const char *s, size_t len, bool *is_integer, bool *has_exponent)
+{
+    size_t i = len > 0 && s[0] == '-', first = i, digits = 0;
+    *has_exponent = false;
+    for (; i < len && is_digit(s[i]); i++) {
+        digits++;
+    }
+    if (digits > 1 && s[first] == '0') {
+        return false;
+    }
+    *is_integer = i == len && digits > 0;
+    if (i < len && s[i] == '.') {
+        for (i++; i < len && is_digit(s[i]); i++) {
+            digits++;
+        }
+    }
+    if (digits > 0 && i < len && (s[i] == 'e' || s[i] == 'E')) {
+        *has_exponent = true;
+        i++;
+        i += i < len && (s[i] == '-' || s[i] == '+');
+        size_t begin = i;
+        while (i < len && is_digit(s[i])) {
+            i++;
+        }
+        digits = i > begin ? digits : 0;
+    }
+    return digits > 0 && i == len;
+}
+
+static bool is_special(const char *s, size_t len)
+{
+    size_t sign = len > 0 && s[0] == '-';
+    s += sign;
+    len -= sign;
+    return is_word(s, len, "inf") || is_word(s, len, "Infinity") ||
+           (sign == 0 && (is_word(s, len, "NaN") || is_word(s, len, "nan")));
+}
+
+bool text_to_double(const char *s, size_t len, double *out)
+{
+    bool is_integer = false, has_exponent = false;
+    int64_t exact = 0;
+    if (!is_decimal(s, len, &is_integer, &has_exponent)) {
+        return is_special(s, len) && number_parse_double(s, len, out);
+    }
+    if (is_integer && len > 15 &&
+        (!number_parse_i64(s, len, &exact) || exact > EXACT_IN_DOUBLE ||
+         exact < -EXACT_IN_DOUBLE)) {
+        return false;
+    }
+    return number_parse_double(s, len, out) && isfinite(*out);
+}
+
+/* ---- times ---- */
+
+/* n digits as a number; -1 when there are others. */
+static int digits_at(const char *s, size_t n)
+{
+    int v = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_digit(s[i])) {
+            return -1;
+        }
+        v = v * 10 + (s[i] - '0');
+    }
+    return v;
+}
+
+/* Days since 1970-01-01 of a date of the Gregorian calendar (Hinnant, days_from_civil). */
+static int32_t days_of(int year, int month, int day)
+{
+    year -= month <= 2;
+    int era = year / 400, of_era = year - era * 400;
+    int of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+bool text_to_date(const char *s, size_t len, int32_t *out)
+{
+    static const int month_days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    if (len != 10 || s[4] != '-' || s[7] != '-') {
+        return false;
+    }
+    int year = digits_at(s, 4), month = digits_at(s + 5, 2), day = digits_at(s + 8, 2);
+    if (year < 1 || month < 1 || month > 12 || day < 1) {
+        return false;
+    }
+    bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    if (day > month_days[month - 1] + (month == 2 && is_leap)) {
+        return false;
+    }
+    *out = days_of(year, month, day);
+    return true;
+}
+
+/* "Z", "+01:00", "-0530": seconds to take off; false: something else. */
+static bool zone_at(const char *s, size_t len, int64_t *seconds)
+{
+    *seconds = 0;
+    if (len == 1 && s[0] == 'Z') {
+        return true;
+    }
+    if ((len != 6 || s[3] != ':') && len != 5) {
+        return false;
+    }
+    int hours = digits_at(s + 1, 2), minutes = digits_at(s + len - 2, 2);
+    *seconds = (s[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+    return (s[0] == '+' || s[0] == '-') && hours >= 0 && hours < 24 && minutes >= 0 &&
+           minutes < 60;
+}
+
+bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out)
+{
+    int32_t days = 0;
+    int64_t zone = 0, micros = 0;
+    if (len < 10 || !text_to_date(s, 10, &days)) {
+        return false;
+    }
+    if (len == 10) {
+        *out = days * INT64_C(86400000000);
+        return !is_utc;
+    }
+    if (len < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':') {
+        return false;
+    }
+    int hour = digits_at(s + 11, 2), minute = digits_at(s + 14, 2), second = 0;
+    size_t at = 16;
+    if (len >= 19 && s[16] == ':') {
+        second = digits_at(s + 17, 2);
+        at = 19;
+        if (len > 20 && s[19] == '.') {
+            int64_t unit = 100000;
+            for (at = 20; at < len && is_digit(s[at]); at++, unit /= 10) {
+                if (unit == 0 && s[at] != '0') {
+                    return false; /* finer than a microsecond */
+                }
+                micros += (s[at] - '0') * unit;
+            }
+            if (at == 20) {
+                return false;
+            }
+        }
+    }
+    bool has_zone = at < len;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 ||
+        (has_zone && !zone_at(s + at, len - at, &zone)) || has_zone != is_utc) {
+        return false;
+    }
+    *out = (days * INT64_C(86400) + hour * 3600 + minute * 60 + second - zone) * 1000000 + micros;
+    return true;
+}
+
+/* ---- sets ---- */
+
+static unsigned integer_types(const char *s, size_t len)
+{
+    int64_t i = 0;
+    uint64_t u = 0;
+    if (!is_canonical(s, len)) {
+        return TEXT_DOUBLE; /* "-0" */
+    }
+    if (number_parse_i64(s, len, &i)) {
+        return TEXT_INT64 | (i >= 0 ? TEXT_UINT64 : 0u) |
+               (i <= EXACT_IN_DOUBLE && i >= -EXACT_IN_DOUBLE ? TEXT_DOUBLE : 0u);
+    }
+    return number_parse_u64(s, len, &u) ? TEXT_UINT64 : 0;
+}
+
+unsigned text_types_of(const char *s, size_t len)
+{
+    bool is_integer = false, has_exponent = false, truth = false;
+    int64_t micros = 0;
+    double d = 0;
+    if (len == 0) {
+        return 0;
+    }
+    if (!is_digit(s[0]) && s[0] != '-' && s[0] != '.') {
+        return text_to_bool(s, len, &truth) ? TEXT_BOOL : is_special(s, len) ? TEXT_DOUBLE : 0;
+    }
+    if (is_decimal(s, len, &is_integer, &has_exponent)) {
+        if (is_integer) {
+            return integer_types(s, len);
+        }
+        bool is_surely_finite = !has_exponent && len < 300;
+        return is_surely_finite || (number_parse_double(s, len, &d) && isfinite(d)) ? TEXT_DOUBLE
+                                                                                    : 0;
+    }
+    if (text_to_timestamp(s, len, false, &micros)) {
+        return len == 10 ? TEXT_DATE | TEXT_TIMESTAMP : TEXT_TIMESTAMP;
+    }
+    if (text_to_timestamp(s, len, true, &micros)) {
+        return TEXT_TIMESTAMP_UTC;
+    }
+    return is_special(s, len) ? TEXT_DOUBLE : 0;
+}
+
+unsigned text_type_narrowest(unsigned types) { return types & (~types + 1); }
+
+const char *text_type_format(unsigned type)
+{
+    switch (type) {
+    case TEXT_BOOL: return "b";
+    case TEXT_INT64: return "l";
+    case TEXT_UINT64: return "L";
+    case TEXT_DOUBLE: return "g";
+    case TEXT_DATE: return "tdD";
+    case TEXT_TIMESTAMP: return "tsu:";
+    case TEXT_TIMESTAMP_UTC: return "tsu:UTC";
+    default: return "u";
+    }
+}
+
+const char *text_type_name(unsigned type)
+{
+    switch (type) {
+    case TEXT_BOOL: return "true or false";
+    case TEXT_INT64: return "int64";
+    case TEXT_UINT64: return "uint64";
+    case TEXT_DOUBLE: return "double";
+    case TEXT_DATE: return "a date";
+    case TEXT_TIMESTAMP: return "timestamp[us]";
+    case TEXT_TIMESTAMP_UTC: return "timestamp[us, tz=UTC]";
+    default: return "string";
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_TEXT_TEXT_TYPE_H
+#define GREBE_TEXT_TEXT_TYPE_H
+
+/*
+ * Which types a piece of text is a value of, and the value. A type fits when its value says
+ * all that the text said: "007", "+5" and 2^53 + 1 as a double do not (docs/format/text.md).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** A set of types; the values of a column fit the intersection. 0: only a string. */
+enum text_type {
+    TEXT_BOOL = 1,
+    TEXT_INT64 = 2,
+    TEXT_UINT64 = 4,
+    TEXT_DOUBLE = 8,
+    TEXT_DATE = 16,      /* date32 */
+    TEXT_TIMESTAMP = 32, /* microseconds, no zone */
+    TEXT_TIMESTAMP_UTC = 64,
+    TEXT_ANY = 127
+};
+
+/** All types that the text fits. */
+unsigned text_types_of(const char *s, size_t len);
+
+/** The narrowest of a set: one bit, or 0 for string. */
+unsigned text_type_narrowest(unsigned types);
+
+/** Arrow format string of one bit (0: "u"). */
+const char *text_type_format(unsigned type);
+/** Its name for messages: "int64", … */
+const char *text_type_name(unsigned type);
+
+/* Each gives false when the text does not fit the type. */
+bool text_to_bool(const char *s, size_t len, bool *out);
+bool text_to_i64(const char *s, size_t len, int64_t *out);
+bool text_to_u64(const char *s, size_t len, uint64_t *out);
+bool text_to_double(const char *s, size_t len, double *out);
+bool text_to_date(const char *s, size_t len, int32_t *out);
+/** Microseconds; a text with a zone fits only is_utc. */
+bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out);
+
+#endif
