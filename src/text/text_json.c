@@ -99,7 +99,7 @@ struct json_records {
     struct arena arena; /* of the values */
     struct buf values;  /* const struct json_value * */
     size_t at, counted; /* lines before `counted` are in `line` */
-    uint64_t line;
+    uint64_t line, column; /* of `counted` */
 };
 
 static grebe_status fail_at(const struct json_records *r, const char *expected, grebe_error *err)
@@ -124,10 +124,15 @@ static grebe_status read_object(struct json_records *r, size_t end, bool is_alon
     if (b->data[r->at] != '{') {
         return fail_at(r, "an object", err);
     }
-    while (line_begin > 0 && b->data[line_begin - 1] != '\n') {
-        line_begin--;
+    /* Back to the record before, at most: a line may hold all records. */
+    uint64_t n_chars = 0;
+    while (line_begin > r->counted && b->data[line_begin - 1] != '\n') {
+        n_chars += ((unsigned char)b->data[--line_begin] & 0xc0) != 0x80;
     }
-    uint64_t column = r->at - line_begin + (line_begin > 0 ? 1 : b->column);
+    bool is_new_line = line_begin > 0 && b->data[line_begin - 1] == '\n';
+    uint64_t before = is_new_line ? 1 : r->counted == 0 ? b->column : r->column;
+    uint64_t column = before + n_chars;
+    r->column = column;
     r->line += text_count_lines(b->data + r->counted, r->at - r->counted);
     r->counted = r->at;
     struct json_place place = { r->s->wave.reader.name, (uint32_t)min_u64(r->line, UINT32_MAX),

@@ -123,6 +123,7 @@ static void test_json__damage__named_with_its_place(void **state)
     fails("[{\"a\":1}\n", "x:2:1: expected ',' or ']', found the end");
     fails("[{\"a\":1},]", "x:1:10: expected an object, found ']'");
     fails("[{\"a\":1}] {\"a\":1}", "x:1:11: expected the end, found '{'");
+    fails("[{\"a\":\"\xc3\xa4\"},{\"a\":1}, {\"a\":}]", "x:1:26: expected a value, found '}'");
     fails("[1,2]", "x:1:2: expected an object, found '1'");
     fails_as(false, "{\"a\":1},{\"a\":1}", GREBE_ECORRUPT, "x:1:8: expected an object, found ','");
     fails_as(false, "{\"a\":1}\n{\"a\":\n\n[}", GREBE_ECORRUPT, "x:4:2: expected a value, found '}'");
