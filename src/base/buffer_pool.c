@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/fork_guard.h"
 
 /* Four classes per power of two, from 64 KiB to 4 GiB: at most 25 % of a block is unused. */
 enum { CLASSES = 64, CLASS_MIN_LOG2 = 16 };
@@ -28,7 +29,7 @@ struct buffer_pool {
     grebe_allocator a; /* ctx is this pool */
     const grebe_allocator *inner;
     pthread_mutex_t lock;
-    _Atomic(pid_t) pid;
+    fork_guard pid;
     atomic_bool is_held;
     size_t bytes_max, idle_bytes;
     struct idle_block *idle[CLASSES];
@@ -55,14 +56,13 @@ static size_t align_of_block(size_t block)
 
 static void lock(struct buffer_pool *p)
 {
-    pid_t now = getpid();
-    pid_t then = atomic_load(&p->pid);
-    if (then != now && atomic_compare_exchange_strong(&p->pid, &then, now)) {
+    if (fork_guard_begin(&p->pid)) {
         pthread_mutex_init(&p->lock, NULL);
         if (atomic_load(&p->is_held)) {
             memset(p->idle, 0, sizeof p->idle);
             p->idle_bytes = 0;
         }
+        fork_guard_end(&p->pid);
     }
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->is_held, true);

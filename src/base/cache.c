@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fork_guard.h"
 #include "base/hash.h"
 
 struct entry {
@@ -23,7 +24,7 @@ enum { SLOTS = 1024 };
 struct cache {
     const grebe_allocator *a;
     pthread_mutex_t lock;
-    _Atomic(pid_t) pid;
+    fork_guard pid;
     atomic_bool is_held; /* so that a forked child knows whether the lists can be trusted */
     size_t bytes_max, n_max;
     size_t bytes, n;
@@ -70,9 +71,7 @@ grebe_status cache_new(const grebe_allocator *a, size_t bytes_max, size_t n_max,
 
 static void lock(struct cache *c)
 {
-    pid_t now = getpid();
-    pid_t then = atomic_load(&c->pid);
-    if (then != now && atomic_compare_exchange_strong(&c->pid, &then, now)) {
+    if (fork_guard_begin(&c->pid)) {
         pthread_mutex_init(&c->lock, NULL);
         if (atomic_load(&c->is_held)) {
             /* Another thread was changing the lists when the process forked: let them go. */
@@ -82,6 +81,7 @@ static void lock(struct cache *c)
             c->bytes = 0;
             c->n = 0;
         }
+        fork_guard_end(&c->pid);
     }
     pthread_mutex_lock(&c->lock);
     atomic_store(&c->is_held, true);

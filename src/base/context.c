@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/endian.h"
 #include "base/hash.h"
 
@@ -33,20 +34,29 @@ static int64_t system_clock_us(void *ctx)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe_error *err)
+{
+    uint32_t size = 0;
+    if (options == NULL) {
+        return GREBE_OK;
+    }
+    memcpy(&size, options, sizeof size);
+    if (size < sizeof size) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "options: expected struct_size >= 4, found %u", size);
+    }
+    memcpy(dst, options, min_size(size, dst_size));
+    return GREBE_OK;
+}
+
 grebe_status context_new(const grebe_context_options *options, grebe_context **out,
                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
     *out = NULL;
-    if (options != NULL) {
-        if (options->struct_size < sizeof options->struct_size) {
-            return GREBE_FAIL(err, GREBE_EINVAL,
-                              "context options: expected struct_size >= 4, found %u",
-                              options->struct_size);
-        }
-        size_t n = options->struct_size < sizeof o ? options->struct_size : sizeof o;
-        memcpy(&o, options, n);
+    st = options_copy(&o, sizeof o, options, err);
+    if (st != GREBE_OK) {
+        return error_wrap(err, st, "context");
     }
     const grebe_allocator *inner = o.allocator != NULL ? o.allocator : mem_system();
     grebe_context *ctx = mem_alloc_zero(inner, sizeof *ctx);
@@ -180,9 +190,8 @@ void context_log(grebe_context *ctx, grebe_log_level level, const char *fmt, ...
 struct call call_options_resolve(const grebe_context *ctx, const grebe_call_options *options)
 {
     grebe_call_options o = GREBE_CALL_OPTIONS_INIT;
-    if (options != NULL) {
-        size_t n = options->struct_size < sizeof o ? options->struct_size : sizeof o;
-        memcpy(&o, options, n);
+    if (options_copy(&o, sizeof o, options, NULL) != GREBE_OK) {
+        o = (grebe_call_options)GREBE_CALL_OPTIONS_INIT; /* nothing that could be read: defaults */
     }
     struct call call;
     call.threads = o.threads != 0 ? o.threads : grebe_context_threads(ctx);

@@ -66,6 +66,12 @@ struct call {
 
 struct call call_options_resolve(const grebe_context *ctx, const grebe_call_options *options);
 
+/**
+ * Copy what a caller's options struct has (its first member is its size) over the defaults in
+ * dst. options NULL: the defaults stay. GREBE_OK; GREBE_EINVAL (struct_size).
+ */
+grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe_error *err);
+
 /** GREBE_ECANCELLED when the token of the call is set. */
 grebe_status call_check(const struct call *call, grebe_error *err);
 

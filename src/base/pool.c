@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 #include "base/context_internal.h"
+#include "base/fork_guard.h"
 
 enum { WORKERS_MAX = 256 };
 
 struct pool {
     const grebe_allocator *a;
-    _Atomic(pid_t) pid;
+    fork_guard pid;
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a task was queued, or the pool closes */
     pthread_cond_t finished; /* some task is done */
@@ -56,15 +57,14 @@ grebe_status pool_new(const grebe_allocator *a, struct pool **out, grebe_error *
 /* The child of a fork has one thread and a copy of a lock that nobody will release. */
 static void fork_child_reset(struct pool *p)
 {
-    pid_t now = getpid();
-    pid_t then = atomic_load(&p->pid);
-    if (then != now && atomic_compare_exchange_strong(&p->pid, &then, now)) {
+    if (fork_guard_begin(&p->pid)) {
         init_sync(p);
         p->first = NULL;
         p->last = NULL;
         p->n_workers = 0;
         p->n_idle = 0;
         p->is_closing = false;
+        fork_guard_end(&p->pid);
     }
 }
 

@@ -80,10 +80,11 @@ grebe_status grebe_print_rows(grebe_context *ctx, struct ArrowArrayStream *rows,
                               void *write_ctx, int64_t *n_rows, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && rows != NULL && write != NULL);
-    grebe_status st = GREBE_OK;
     grebe_print_options o = GREBE_PRINT_OPTIONS_INIT;
-    if (options != NULL) {
-        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    grebe_status st = options_copy(&o, sizeof o, options, err);
+    if (st != GREBE_OK) {
+        stream_release(rows);
+        return st;
     }
     struct call call = call_options_resolve(ctx, o.call);
     struct callback_sink sink = { { sink_write }, write, write_ctx };

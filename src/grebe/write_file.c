@@ -26,20 +26,16 @@ static const struct file_format *format_of_ending(const grebe_context *ctx, cons
 }
 
 static struct format_write_options format_options(const grebe_context *ctx,
-                                                  const grebe_write_options *options)
+                                                  const grebe_write_options *o)
 {
-    grebe_write_options o = GREBE_WRITE_OPTIONS_INIT;
-    if (options != NULL) {
-        memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    }
     struct format_write_options f = FORMAT_WRITE_OPTIONS_INIT;
-    f.compression = o.compression;
-    f.compression_level = o.compression_level;
-    f.row_group_bytes = o.row_group_bytes;
-    f.row_group_rows = o.row_group_rows;
-    f.expected_rows = o.expected_rows;
-    f.is_profile_milvus = o.profile == GREBE_PROFILE_MILVUS;
-    f.call = call_options_resolve(ctx, o.call);
+    f.compression = o->compression;
+    f.compression_level = o->compression_level;
+    f.row_group_bytes = o->row_group_bytes;
+    f.row_group_rows = o->row_group_rows;
+    f.expected_rows = o->expected_rows;
+    f.is_profile_milvus = o->profile == GREBE_PROFILE_MILVUS;
+    f.call = call_options_resolve(ctx, o->call);
     return f;
 }
 
@@ -155,7 +151,9 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     const char *ending = ending_of(path);
     const grebe_print_format *form = printed_form(ending);
     const struct file_format *format = format_of_ending(ctx, ending);
-    struct format_write_options o = format_options(ctx, options);
+    grebe_write_options given = GREBE_WRITE_OPTIONS_INIT;
+    GREBE_TRY(options_copy(&given, sizeof given, options, err));
+    struct format_write_options o = format_options(ctx, &given);
     if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
                         "%s: expected a name that ends in .parquet, .arrows, .csv, .json or .jsonl, "
@@ -165,7 +163,7 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_create(store, path, is_durable, &to, err));
     st = form != NULL
-             ? write_printed(ctx, rows, to, *form, options != NULL ? options->call : NULL, &n, err)
+             ? write_printed(ctx, rows, to, *form, given.call, &n, err)
              : write_format(ctx, format, rows, to, &o, &n, err);
     if (st == GREBE_OK) {
         st = io_writer_publish(to, true, err);

@@ -83,9 +83,6 @@ grebe_status table_resolve_at(struct io_store *store, const char *path, const ch
 /** GREBE_EUNSUPPORTED naming the scheme for URIs of object stores; "file://" is cut off. */
 grebe_status table_uri_path(const char *uri, const char **path, grebe_error *err);
 
-/** Copy what a caller's options struct has over the defaults in dst. */
-grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe_error *err);
-
 /** GREBE_EINVAL for a range, limit or batch size that makes no sense of any source. */
 grebe_status scan_options_check(const grebe_scan_options *options, grebe_error *err);
 

@@ -59,20 +59,6 @@ grebe_status table_store_open(grebe_context *ctx, size_t n_storage_options,
     return st;
 }
 
-grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe_error *err)
-{
-    uint32_t size = 0;
-    if (options == NULL) {
-        return GREBE_OK;
-    }
-    memcpy(&size, options, sizeof size);
-    if (size < sizeof size) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "options: expected struct_size >= 4, found %u", size);
-    }
-    memcpy(dst, options, min_size(size, dst_size));
-    return GREBE_OK;
-}
-
 /* ---- names ---- */
 
 grebe_status table_uri_path(const char *uri, const char **path, grebe_error *err)
