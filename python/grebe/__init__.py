@@ -36,9 +36,12 @@ def open(uri, version=None, *, compat=None, storage_options=None):
     return open_table(uri, version, compat, storage_options)
 
 
-def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
-    """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream."""
-    return _core.read(_uri(source), format, columns=columns, where=where, rows=rows, limit=limit,
+def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
+         verify=True):
+    """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream.
+
+    verify=False: checksums of pages are not compared."""
+    return _core.read(_uri(source), format, verify, columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 

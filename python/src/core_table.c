@@ -667,24 +667,28 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read(uri, format, **scan) */
+/* read(uri, format, verify, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     const char *uri = NULL, *format = NULL;
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_table_open_options table = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
+    int verify = 1;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "sz", &uri, &format)) {
+    if (empty == NULL || !PyArg_ParseTuple(args, "szp", &uri, &format, &verify)) {
         Py_XDECREF(empty);
         return NULL;
     }
     if (parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
+        o.table = &table;
+        table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
         st = grebe_source_open(core.ctx, uri, &o, &source, &err);
         if (st == GREBE_OK) {

@@ -28,6 +28,16 @@ static void sign_extend(const unsigned char *src, int32_t width_in, unsigned cha
                         int32_t width_out, size_t n)
 {
     size_t common = (size_t)(width_in < width_out ? width_in : width_out);
+    if (width_out == 16) { /* decimals in integers, of 4 or 8 bytes */
+        for (size_t i = 0; i < n; i++) {
+            int64_t low = width_in == 4 ? (int64_t)(int32_t)load_le32(src + 4 * i)
+                                        : (int64_t)load_le64(src + 8 * i);
+            int64_t high = low >> 63;
+            memcpy(dst + 16 * i, &low, 8);
+            memcpy(dst + 16 * i + 8, &high, 8);
+        }
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const unsigned char *s = src + i * (size_t)width_in;
         unsigned char *d = dst + i * (size_t)width_out;

@@ -102,6 +102,7 @@ struct format_reader {
     size_t n_chunks;             /* units of reading (row groups) with at least one row each */
     const int64_t *chunk_begin;  /* shape [n_chunks + 1], ascending from 0 to n_rows */
     uint64_t file_size_bytes;
+    bool skip_checksums; /* by the opener's wish, set before anything is read: they are not compared */
 };
 
 /** Chunk that holds the row: binary search. */
