@@ -254,7 +254,7 @@ grebe_status grebe_source_take(grebe_source *source, const int64_t *row_ids, siz
     if (source->table != NULL) {
         return grebe_table_take(source->table, row_ids, n, options, out, out_schema, err);
     }
-    return source_stream_take(source, row_ids, n, options, out, out_schema, err);
+    return source_take_from_scan(source, row_ids, n, options, out, out_schema, err);
 }
 
 grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *options,

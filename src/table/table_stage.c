@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "arrow/arrow_stream.h"
+#include "arrow/rows_fit.h"
 #include "base/pool.h"
 
 /* A file being written. */
