@@ -102,6 +102,8 @@ int cmd_completions(struct cli *cli);
 
 /** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */
 int open_source(struct cli *cli, const char *uri, grebe_source **out);
+/** Open n sources as one. */
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out);
 /** Open a table for writing (or for log, tag, …). */
 int open_table(struct cli *cli, const char *uri, grebe_table **out);
 

@@ -84,6 +84,12 @@ static int table_options(struct cli *cli, grebe_table_open_options *out)
 
 int open_source(struct cli *cli, const char *uri, grebe_source **out)
 {
+    char *one = cli_copy(cli, uri);
+    return open_sources(cli, &one, 1, out);
+}
+
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
+{
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
@@ -95,7 +101,7 @@ int open_source(struct cli *cli, const char *uri, grebe_source **out)
     o.read = read_stdin;
     o.read_ctx = cli;
     o.table = &table;
-    grebe_status st = grebe_source_open(cli->ctx, uri, &o, out, &err);
+    grebe_status st = grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err);
     return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
 }
 

@@ -35,7 +35,7 @@ int cmd_schema(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
     grebe_source *source = NULL;
-    int code = open_source(cli, cli->positional[0], &source);
+    int code = open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_schema(source, &schema, &err);
         if (st == GREBE_OK && is_json(cli)) {
@@ -322,7 +322,7 @@ int cmd_explain(struct cli *cli)
     grebe_scan_options o;
     char total[16], read[16];
     int code = scan_options_from(cli, &o);
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code != 0) {
         return code;
     }

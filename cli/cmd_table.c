@@ -166,38 +166,39 @@ static const struct cmd cmd_tag_spec = {
     tag_options, open_only_options, 1, 2, cmd_tag
 };
 static const struct cmd cmd_head_spec = {
-    "head", "head SOURCE [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
-    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a Parquet file, an Arrow stream, or - for "
-    "standard input. FORMAT:PATH says what a file is.",
+    "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
+    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is. Several "
+    "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
-    NULL, read_options, 1, 1, cmd_head
+    NULL, read_options, 1, ANY, cmd_head
 };
 static const struct cmd cmd_scan_spec = {
-    "scan", "scan SOURCE [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
+    "scan", "scan SOURCE… [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
     "All rows, or those that --rows and --where leave. Only files of needed columns are opened, and "
     "row groups whose statistics rule the predicate out are not read.",
     "grebe scan words --columns word --where 'rank >= 19990' --format csv",
-    NULL, read_options, 1, 1, cmd_scan
+    NULL, read_options, 1, ANY, cmd_scan
 };
 static const struct cmd cmd_count_spec = {
-    "count", "count SOURCE [--where EXPR]", "count rows",
+    "count", "count SOURCE… [--where EXPR]", "count rows",
     "Without --where no data file is opened.",
     "grebe count words --where 'rank < 10'",
-    NULL, read_options, 1, 1, cmd_count
+    NULL, read_options, 1, ANY, cmd_count
 };
 static const struct cmd cmd_take_spec = {
-    "take", "take SOURCE --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
+    "take", "take SOURCE… --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
     "Rows come in the order asked for, duplicates are kept. The id of a row is given out when it is "
     "appended, counts up from 0, and never changes; in a file it is the position. An id beyond the "
     "end is exit 2.",
     "grebe take words --rows 9,0,9,4 --columns word,vector --format json",
-    take_options, open_only_options, 1, 1, cmd_take
+    take_options, open_only_options, 1, ANY, cmd_take
 };
 static const struct cmd cmd_schema_spec = {
-    "schema", "schema SOURCE", "show the columns and their types",
+    "schema", "schema SOURCE…", "show the columns and their types",
     "With --format json in the form that create --schema takes.",
     "grebe schema words --format json",
-    NULL, open_only_options, 1, 1, cmd_schema
+    NULL, open_only_options, 1, ANY, cmd_schema
 };
 static const struct cmd cmd_info_spec = {
     "info", "info SOURCE", "show what a version consists of",
@@ -212,10 +213,10 @@ static const struct cmd cmd_log_spec = {
     log_options, open_only_options, 1, 1, cmd_log
 };
 static const struct cmd cmd_explain_spec = {
-    "explain", "explain SOURCE [--columns A,B] [--where EXPR]", "show what a scan would read",
+    "explain", "explain SOURCE… [--columns A,B] [--where EXPR]", "show what a scan would read",
     "Files, row groups and bytes, without reading values.",
     "grebe explain words --columns vector --where 'rank < 100'",
-    NULL, read_options, 1, 1, cmd_explain
+    NULL, read_options, 1, ANY, cmd_explain
 };
 static const struct cmd cmd_check_spec = {
     "check", "check SOURCE [--deep]", "verify a table or a file",
@@ -225,11 +226,11 @@ static const struct cmd cmd_check_spec = {
     check_options, open_only_options, 1, 1, cmd_check
 };
 static const struct cmd cmd_convert_spec = {
-    "convert", "convert SOURCE DEST [--columns A,B] [--where EXPR]", "write rows to one file",
+    "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
     "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
     ".jsonl. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
-    convert_options, read_options, 2, 2, cmd_convert
+    convert_options, read_options, 2, ANY, cmd_convert
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",

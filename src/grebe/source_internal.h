@@ -6,12 +6,17 @@
 #include "grebe/source.h"
 #include "table/table_of_files.h"
 
-/** Either a table (a file is one, too) or a stream that can be read once. */
+struct source_many;
+
+/** A table (a file is one, too), a stream that can be read once, or several of these. */
 struct grebe_source {
     grebe_context *ctx;
     grebe_source_kind kind;
     const char *format;
-    grebe_table *table;             /* NULL for a stream */
+    grebe_table *table;             /* NULL for streams and many */
+    struct source_many *many;       /* NULL: one source */
+    const struct file_format *file_format; /* of a file; NULL for others */
+    struct buf path;                /* of a file */
     struct ArrowArrayStream stream; /* released once it was given away */
 };
 
