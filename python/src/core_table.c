@@ -667,10 +667,12 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read(uri, format, **scan) */
+/* read([uri, …], format, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    const char *uri = NULL, *format = NULL;
+    const char *format = NULL, **uris = NULL;
+    size_t n_uris = 0;
+    PyObject *sources = NULL, *keep = NULL;
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
@@ -679,14 +681,16 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
     grebe_status st = GREBE_EINVAL;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "sz", &uri, &format)) {
+    if (empty == NULL || !PyArg_ParseTuple(args, "Oz", &sources, &format) ||
+        core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
+        Py_XDECREF(keep);
         return NULL;
     }
     if (parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_source_open(core.ctx, uri, &o, &source, &err);
+        st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);
         if (st == GREBE_OK) {
             st = grebe_source_scan(source, &s.o, &stream, &err);
         }
@@ -694,6 +698,8 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_END_ALLOW_THREADS
     }
     scan_args_free(&s);
+    PyMem_Free((void *)uris);
+    Py_XDECREF(keep);
     Py_DECREF(empty);
     if (PyErr_Occurred()) {
         return NULL;
