@@ -80,6 +80,12 @@ static struct ipc_dictionary *find_id(const struct ipc_dictionaries *d, int64_t 
     return NULL;
 }
 
+bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id)
+{
+    const struct ipc_dictionary *found = find_id(d, id);
+    return found != NULL && found->values != NULL;
+}
+
 static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema *schema,
                                       struct ArrowArray *out)
 {

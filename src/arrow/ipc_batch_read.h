@@ -24,6 +24,9 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
                                   grebe_error *err);
 void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d);
 
+/** Whether the dictionary of that id has values already. */
+bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id);
+
 /** The bytes of one message. */
 struct ipc_body {
     struct region *region; /* one reference is taken by every buffer */

@@ -8,6 +8,7 @@
 
 #include "arrow/ipc.h"
 #include "grebe/source_many.h"
+#include "ipc/ipc_format.h"
 
 enum { SNIFF_BYTES = 64 };
 
@@ -95,7 +96,8 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     bool is_ipc = false;
     grebe_status st = GREBE_OK;
     if (format_name != NULL && strcmp(format_name, "arrow") == 0) {
-        is_ipc = true;
+        GREBE_TRY(sniff(store->store, path, &format, &is_ipc, err));
+        is_ipc = format != &ipc_format;
     } else if (format_name != NULL && text == NULL) {
         GREBE_TRY(format_find(s->ctx, format_name, &format, err));
     } else if (text == NULL) {

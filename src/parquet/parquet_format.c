@@ -22,6 +22,7 @@ static const char *const extensions[] = { "parquet", "parq", NULL };
 const struct file_format parquet_format = {
     .name = "parquet",
     .extensions = extensions,
+    .is_for_tables = true,
     .sniff = sniff,
     .open = pq_open,
     .create = parquet_writer_create,

@@ -120,6 +120,7 @@ struct format_writer {
 struct file_format {
     const char *name;              /* "parquet": --file-format, manifest, uri prefix */
     const char *const *extensions; /* NULL-ended, without the dot */
+    bool is_for_tables; /* data files of tables may be of it: other programs that read tables know it */
 
     /** Whether the bytes look like this format: the first head_len and the last tail_len. */
     bool (*sniff)(const unsigned char *head, size_t head_len, const unsigned char *tail,

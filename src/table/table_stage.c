@@ -161,6 +161,11 @@ static grebe_status open_files(struct stage_run *run, grebe_error *err)
             continue;
         }
         GREBE_TRY(format_find(x->ctx, s->groups[g].format, &format, err));
+        if (!format->is_for_tables) {
+            st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "file format: tables are not written in \"%s\"",
+                            format->name);
+            goto out;
+        }
         if (format->create == NULL) {
             st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "files of format \"%s\" cannot be written",
                             s->groups[g].format);
