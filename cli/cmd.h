@@ -88,6 +88,7 @@ int cmd_scan(struct cli *cli);
 int cmd_count(struct cli *cli);
 int cmd_take(struct cli *cli);
 int cmd_schema(struct cli *cli);
+int cmd_stats(struct cli *cli);
 int cmd_info(struct cli *cli);
 int cmd_log(struct cli *cli);
 int cmd_explain(struct cli *cli);

@@ -53,6 +53,24 @@ int cmd_schema(struct cli *cli)
     return code;
 }
 
+/* ---- stats ---- */
+
+int cmd_stats(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o;
+    grebe_source *source = NULL;
+    struct ArrowArrayStream rows = { 0 };
+    int code = scan_options_from(cli, &o);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
+    if (code == 0) {
+        grebe_status st = grebe_source_stats(source, &o, &rows, &err);
+        code = st == GREBE_OK ? out_rows(cli, &rows) : out_error(cli, "stats", &err);
+    }
+    grebe_source_close(source);
+    return code;
+}
+
 /* ---- info ---- */
 
 static void json_names(const char *const *names, size_t n)

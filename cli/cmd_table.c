@@ -253,10 +253,18 @@ static const struct cmd cmd_completions_spec = {
     NULL, NULL, 1, 1, cmd_completions
 };
 
+static const struct cmd cmd_stats_spec = {
+    "stats", "stats SOURCE… [--columns A,B] [--where EXPR]", "show what the values of each column are like",
+    "Rows, nulls, NaNs, distinct values (an estimate, about 1.6 % off), smallest and largest value, mean and "
+    "standard deviation. Of lists and vectors these are of the elements.",
+    "grebe stats words --columns rank,vector",
+    NULL, read_options, 1, ANY, cmd_stats
+};
+
 const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
-    &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
+    &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
     &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 

@@ -137,6 +137,27 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_count(grebe_source *source,
                                                            int64_t *out, grebe_error *err);
 
 /**
+ * What the values of each column are like: one row a column of the scan, with
+ *   column, type  text
+ *   rows, nulls   int64
+ *   nans          int64, null for types that have none
+ *   distinct      int64, an estimate (about 1.6 % off), null where values have no order
+ *   min, max      the values as text, null where there are none
+ *   mean, std     double, of numbers and bools; std is that of a sample
+ * Of lists and vectors, everything behind nulls is of their elements. NaN counts only as such.
+ *
+ * @param options As for grebe_source_scan().
+ * @param out     Owned by the caller; empty on failure.
+ * @return What grebe_source_scan() and its stream give.
+ *
+ * Cost: reads the columns asked for once, in constant memory.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_stats(grebe_source *source,
+                                                           const grebe_scan_options *options,
+                                                           struct ArrowArrayStream *out,
+                                                           grebe_error *err);
+
+/**
  * The anatomy of a file: footer, schema, chunks, encodings, sizes, page index, as one JSON object
  * (docs/json/inspect.md).
  *
