@@ -73,10 +73,12 @@ static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
 
 static int table_options(struct cli *cli, grebe_table_open_options *out)
 {
-    int compat = 0;
+    int compat = 0, verify = 0;
     *out = (grebe_table_open_options)GREBE_TABLE_OPEN_OPTIONS_INIT;
     int code = opt_choice(cli, "compat", "none|milvus", &compat);
+    code = code != 0 ? code : opt_choice(cli, "verify", "on|off", &verify);
     out->compat = compat;
+    out->skip_checksums = verify == 1;
     out->at = opt_get(cli, "version");
     out->is_for_inspection = cli->is_for_inspection;
     return code;

@@ -18,6 +18,7 @@ const struct opt_spec common_options[] = {
 #define OPEN_OPTIONS                                                                             \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
+    { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
 
 const struct opt_spec read_options[] = {

@@ -44,7 +44,7 @@ typedef struct grebe_source_options {
     grebe_read_fn read;
     void *read_ctx;
 
-    /** For tables; NULL: defaults. Borrowed for the call. */
+    /** For tables (skip_checksums: also for files); NULL: defaults. Borrowed for the call. */
     const grebe_table_open_options *table;
 } grebe_source_options;
 

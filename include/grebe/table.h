@@ -69,12 +69,16 @@ typedef struct grebe_table_open_options {
      *  of a format that is not built in, groups of unequal length) opens too. Its log, tags, info
      *  and check work as ever; its schema, scan, take and transactions fail with the reason. */
     bool is_for_inspection;
+
+    /** Checksums of pages are not compared while rows are read (grebe_table_check() compares them all the
+     *  same): a damaged page is then noticed only where it cannot be decoded. */
+    bool skip_checksums;
 } grebe_table_open_options;
 
 #define GREBE_TABLE_OPEN_OPTIONS_INIT                                                         \
     {                                                                                         \
         sizeof(grebe_table_open_options), GREBE_COMPAT_NONE, GREBE_VERSION_LATEST, 0, 0, 0, 0, \
-            false                                                                             \
+            false, false                                                                      \
     }
 
 /**

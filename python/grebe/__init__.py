@@ -36,11 +36,14 @@ def open(uri, version=None, *, compat=None, storage_options=None):
     return open_table(uri, version, compat, storage_options)
 
 
-def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
+def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
+         verify=True):
     """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
-    Stream. Columns of several sources are matched by name; what a source lacks is null."""
+    Stream. Columns of several sources are matched by name; what a source lacks is null.
+
+    verify=False: checksums of pages are not compared."""
     sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
-    return _core.read(sources, format, columns=columns, where=where, rows=rows, limit=limit,
+    return _core.read(sources, format, verify, columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 

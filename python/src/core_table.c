@@ -667,7 +667,7 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read([uri, …], format, **scan) */
+/* read([uri, …], format, verify, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     const char *format = NULL, **uris = NULL;
@@ -676,12 +676,14 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_table_open_options table = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
+    int verify = 1;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "Oz", &sources, &format) ||
+    if (empty == NULL || !PyArg_ParseTuple(args, "Ozp", &sources, &format, &verify) ||
         core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
         Py_XDECREF(keep);
@@ -689,6 +691,8 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     if (parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
+        o.table = &table;
+        table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
         st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);
         if (st == GREBE_OK) {

@@ -89,7 +89,8 @@ const char *source_forced_format(const grebe_context *ctx, const char *uri, char
 }
 
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
-                              const char *format_name, grebe_error *err)
+                              const char *format_name, const grebe_table_open_options *o,
+                              grebe_error *err)
 {
     const struct file_format *format = NULL;
     const char *text = format_name != NULL ? source_text_format(format_name) : NULL;
@@ -125,6 +126,9 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     s->file_format = format;
     GREBE_TRY(buf_put_text(&s->path, path, err));
     st = table_of_files(store, &path, 1, format, &s->table, err);
+    if (st == GREBE_OK) {
+        s->table->skip_checksums = o->skip_checksums;
+    }
 out:
     return st;
 }
@@ -136,6 +140,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     struct io_info info;
     const char *path = NULL;
     const char *format = o->format;
+    grebe_table_open_options t = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_status st = o->table == NULL ? GREBE_OK : options_copy(&t, sizeof t, o->table, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (uri[0] == '\0') {
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a path, found an empty text");
     }
@@ -160,19 +169,19 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
         if (rest != NULL) {
-            return open_file(s, store, rest, name, err);
+            return open_file(s, store, rest, name, &t, err);
         }
     }
-    grebe_status st = table_uri_path(uri, &path, err);
+    st = table_uri_path(uri, &path, err);
     if (st != GREBE_OK) {
         return st;
     }
     if (format != NULL) {
-        return open_file(s, store, path, format, err);
+        return open_file(s, store, path, format, &t, err);
     }
     bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
     if (is_there && info.kind != IO_FOLDER) {
-        return open_file(s, store, path, NULL, err);
+        return open_file(s, store, path, NULL, &t, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);

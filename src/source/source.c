@@ -43,3 +43,11 @@ grebe_status format_find(const grebe_context *ctx, const char *name,
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "file format: expected one of %s, found \"%s\"", known,
                       error_quote(quoted, sizeof quoted, name, strlen(name)));
 }
+
+void page_bounds_release(struct page_bounds *p)
+{
+    if (p->arena.a != NULL) {
+        arena_release(&p->arena);
+    }
+    memset(p, 0, sizeof *p);
+}

@@ -9,6 +9,7 @@
  */
 
 #include "arrow/arrow_stream.h"
+#include "base/arena.h"
 #include "expr/bounds.h"
 #include "io/io.h"
 
@@ -20,6 +21,16 @@ struct file_hints {
 
 /** A finding of a check; `is_error` false: a warning. Text is borrowed for the call. */
 typedef void (*check_fn)(void *arg, bool is_error, const char *place, const char *message);
+
+/** What a file tells of the pages of a column in one chunk. */
+struct page_bounds {
+    struct arena arena; /* owns the arrays and what the bounds point to */
+    size_t n;           /* pages; 0: nothing is told */
+    const int64_t *row_begin; /* shape [n + 1]: rows of the chunk, from 0 to all of them */
+    const struct column_bounds *bounds; /* shape [n] */
+};
+
+void page_bounds_release(struct page_bounds *p);
 
 struct format_reader;
 
@@ -51,6 +62,24 @@ struct format_reader_ops {
     grebe_status (*bounds)(struct format_reader *r, int column, size_t chunk,
                            struct column_bounds *out, grebe_error *err);
 
+    /**
+     * Bounds of the pages of a top-level column in a chunk; out->n is 0 when the file does not tell,
+     * tells what cannot be true, or has one page. NULL: the format has no such bounds.
+     *
+     * @param out page_bounds_release(); also after a failure.
+     */
+    grebe_status (*page_bounds)(struct format_reader *r, int column, size_t chunk,
+                                struct page_bounds *out, grebe_error *err);
+
+    /**
+     * Whether a filter of the file leaves it possible that a top-level column holds the value in the
+     * chunk. *may is true when nothing is known. NULL: the format has no such filters.
+     *
+     * @param value As in struct column_bounds, shape [len].
+     */
+    grebe_status (*may_contain)(struct format_reader *r, int column, size_t chunk,
+                                const void *value, size_t len, bool *may, grebe_error *err);
+
     /** Stored bytes of the columns in the chunk: what reading it costs. */
     uint64_t (*stored_bytes)(struct format_reader *r, const int *columns, size_t n_columns,
                              size_t chunk);
@@ -73,6 +102,7 @@ struct format_reader {
     size_t n_chunks;             /* units of reading (row groups) with at least one row each */
     const int64_t *chunk_begin;  /* shape [n_chunks + 1], ascending from 0 to n_rows */
     uint64_t file_size_bytes;
+    bool skip_checksums; /* by the opener's wish, set before anything is read: they are not compared */
 };
 
 /** Chunk that holds the row: binary search. */

@@ -143,6 +143,7 @@ static grebe_status file_new(const grebe_table *t, size_t group, size_t file,
     }
     GREBE_TRY(data_reader_open(t->ctx, t->store->store, t->snapshot->base, g->manifest, entry,
                                &f->reader, err));
+    f->reader->skip_checksums = t->skip_checksums;
     st = match_columns(t, f, err);
     if (st == GREBE_OK && f->file_row_end > f->reader->n_rows) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT,

@@ -39,6 +39,7 @@ struct grebe_table {
     struct table_store *store;
     char *path;
     int32_t compat;
+    bool skip_checksums; /* set before the table is given away */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */
