@@ -34,6 +34,7 @@ static struct format_write_options format_options(const grebe_context *ctx,
     f.row_group_bytes = o->row_group_bytes;
     f.row_group_rows = o->row_group_rows;
     f.expected_rows = o->expected_rows;
+    f.is_bulk = true;
     f.is_profile_milvus = o->profile == GREBE_PROFILE_MILVUS;
     f.call = call_options_resolve(ctx, o->call);
     return f;

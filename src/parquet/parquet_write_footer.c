@@ -72,6 +72,9 @@ static grebe_status fill_statistics(struct pw_writer *w, const struct pw_chunk *
         (c->leaf->is_blob || c->leaf->is_plain_binary)) {
         return GREBE_OK; /* the reference turns them off as a whole */
     }
+    if (w->config.is_without_statistics) {
+        return GREBE_OK;
+    }
     out->has_statistics = true;
     s->null_count = c->n_slots - c->n_values;
     if (c->has_min) {
@@ -244,7 +247,14 @@ static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
     GREBE_TRY(fill_statistics(w, c, out, err));
     if (!w->config.is_milvus) {
         GREBE_TRY(fill_sizes(w, c, out, err));
-        GREBE_TRY(put_indexes(w, c, out, begin, err));
+        if (!w->config.is_without_page_index) {
+            GREBE_TRY(put_indexes(w, c, out, begin, err));
+        }
+    }
+    if (c->bloom.len > 0) {
+        out->bloom_filter_offset = (int64_t)w->blooms.len; /* among the filters until the end */
+        out->bloom_filter_length = (int32_t)c->bloom.len;
+        GREBE_TRY(buf_put(&w->blooms, c->bloom.data, c->bloom.len, err));
     }
 out:
     return st;
@@ -396,12 +406,13 @@ static grebe_status add_milvus_pairs(struct pw_writer *w, grebe_error *err)
 
 /* ---- the end of the file ---- */
 
-/* All ColumnIndexes, then all OffsetIndexes; chunks learn where theirs are. */
+/* All bloom filters, all ColumnIndexes, all OffsetIndexes; chunks learn where theirs are. */
 static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
 {
     struct pq_row_group *groups = (struct pq_row_group *)(void *)w->row_groups.data;
     const size_t n = w->row_groups.len / sizeof *groups;
-    const int64_t column_base = (int64_t)w->position;
+    const int64_t bloom_base = (int64_t)w->position;
+    const int64_t column_base = bloom_base + (int64_t)w->blooms.len;
     const int64_t offset_base = column_base + (int64_t)w->column_indexes.len;
     grebe_status st = GREBE_OK;
 
@@ -409,6 +420,9 @@ static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
         for (uint32_t i = 0; i < groups[g].n_columns; i++) {
             struct pq_chunk *c = &groups[g].columns[i];
 
+            if (c->bloom_filter_length > 0) {
+                c->bloom_filter_offset += bloom_base;
+            }
             if (c->column_index_length > 0) {
                 c->column_index_offset += column_base;
             }
@@ -417,6 +431,7 @@ static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
             }
         }
     }
+    GREBE_TRY(put(w, w->blooms.data, w->blooms.len, err));
     GREBE_TRY(put(w, w->column_indexes.data, w->column_indexes.len, err));
     GREBE_TRY(put(w, w->offset_indexes.data, w->offset_indexes.len, err));
 out:

@@ -25,10 +25,14 @@ enum {
     PW_GROUP_GROWTH_MAX = 4,        /* a group beyond so many times its target ends early */
     PW_PAGE_ROWS = 4096,            /* scalar pages: what a lookup decodes */
     PW_PAGE_BYTES = 64 << 10,
+    PW_PAGE_ROWS_BULK = 20480,      /* where whole columns are read: fewer headers, better ratios */
+    PW_PAGE_BYTES_BULK = 256 << 10,
+    PW_PAGE_BYTES_MAX = 1 << 30,    /* most that may be asked for */
     PW_VECTOR_PAGE_BYTES = 1 << 20,
     PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
     PW_DICT_BYTES_MAX = 64 << 10,
-    PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary */
+    PW_DICT_BYTES_MAX_BULK = 512 << 10,
+    PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary, or one is asked for */
     PW_DICT_SAMPLE = 1024,
     PW_BOUND_BYTES = 64,            /* strings in statistics are cut here */
     PW_LEVELS_MAX = 2 * ARROW_DEPTH_MAX + 2
@@ -41,6 +45,8 @@ enum {
  * bytes of the smallest (docs/decisions/0003).
  */
 enum { PW_SAVING_PCT = 25, PW_SAVING_ASKED_PCT = 5, PW_NEAR_SMALLEST_PCT = 175 };
+
+enum { PQ_ENCODING_ANY = -1 };
 
 /* ---- schema: parquet_write_schema.c ---- */
 
@@ -87,6 +93,8 @@ struct pw_leaf {
     bool is_number_list;   /* top-level list of numbers: may be vectors */
     bool is_blob;          /* fixed-size binary: addressed, not decoded */
     bool is_plain_binary;  /* milvus keeps no statistics of it */
+    int32_t encoding;      /* asked for; PQ_ENCODING_ANY: chosen per chunk */
+    bool has_bloom;        /* a bloom filter is asked for */
     struct pq_bytes *path; /* path_in_schema, shape [n_path] */
     int32_t n_path;
 };
@@ -99,11 +107,25 @@ struct pw_schema {
     uint32_t n_elements;
 };
 
-/** Arrays go to the arena; release frees the Arrow copy. */
+/**
+ * Arrays go to the arena; release frees the Arrow copy.
+ *
+ * @param is_milvus Decimals are fixed-length bytes as Arrow C++ writes them; else integers where
+ *                  18 digits suffice, which every reader decodes faster.
+ */
 grebe_status pw_schema_build(const grebe_allocator *a, struct arena *ar,
-                             const struct ArrowSchema *schema, struct pw_schema *out,
-                             grebe_error *err);
+                             const struct ArrowSchema *schema, bool is_milvus,
+                             struct pw_schema *out, grebe_error *err);
 void pw_schema_release(struct pw_schema *s);
+
+/**
+ * parquet_write_columns.c: what the options say of single columns goes to the leaves.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (no such encoding or column; a type that the encoding or a bloom
+ *         filter cannot hold: message names column, type and encoding).
+ */
+grebe_status pw_apply_columns(struct pw_schema *schema,
+                              const struct format_write_options *options, grebe_error *err);
 
 /* ---- one column of one row group ---- */
 
@@ -132,6 +154,7 @@ struct pw_page {
     int64_t unencoded_bytes; /* PW_BYTES: content without lengths */
     int32_t encoding;
     size_t body_begin, body_len;     /* raw levels and values in the scratch body */
+    size_t rep_len, def_len;         /* of the levels without their lengths; v2: never compressed */
     size_t stored_begin, stored_len; /* what is written of it: there, or in the scratch packed */
     size_t offset, size;         /* with header, from the chunk's begin; known after assembly */
     struct pw_bounds bounds;
@@ -163,6 +186,7 @@ struct pw_chunk {
     bool is_min_exact, is_max_exact;
     struct buf min, max;
     struct buf column_index; /* encoded; empty: none */
+    struct buf bloom;        /* header and bits; empty: none */
     int64_t unencoded_bytes;
 };
 
@@ -207,6 +231,11 @@ struct pw_config {
     int level;
     bool is_codec_asked;  /* the caller named it */
     bool is_milvus;
+    bool is_v2;           /* data pages */
+    bool is_without_statistics, is_without_page_index, is_without_checksums;
+    int64_t page_rows, page_bytes; /* of scalar pages */
+    size_t dictionary_bytes_max;
+    double bloom_rate;
 };
 
 /** Memory of one worker; everything is empty between chunks. */
@@ -230,10 +259,11 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
 
 /** parquet_write_page.c: one more page of n_rows rows after the last one. */
 grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, grebe_error *err);
-/** Header of a data page whose body is at `body`; padding as pq_page_header has it. */
-grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
-                                size_t stored_len, uint32_t padding, struct buf *dst,
-                                grebe_error *err);
+/** Header of a data page that is stored as p->stored_len bytes at `body`; padding as pq_page_header
+ *  has it. */
+grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config *config,
+                                const unsigned char *body, bool is_packed, uint32_t padding,
+                                struct buf *dst, grebe_error *err);
 
 /**
  * parquet_write_codec.c: decide how the raw pages in s->body are stored, and do it. Sets c->codec,
@@ -245,13 +275,14 @@ grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err);
 
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
-grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err);
+grebe_status pw_encode_addressable(struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, grebe_error *err);
 /** Append the repetition level bytes (without length) of n lists of dim elements. */
 grebe_status pw_vector_levels(struct buf *dst, int64_t n, int64_t dim, grebe_error *err);
 
-/** parquet_write_levels.c: v1 level bytes of a page, with their lengths. */
-grebe_status pw_levels_put(const struct pw_chunk *c, const struct pw_page *p, struct buf *dst,
-                           struct buf *piece, grebe_error *err);
+/** parquet_write_levels.c: level bytes of a page (v1: with their lengths); sets p->rep_len, def_len. */
+grebe_status pw_levels_put(const struct pw_chunk *c, struct pw_page *p, bool is_v2,
+                           struct buf *dst, struct buf *piece, grebe_error *err);
 /** Add the page's levels to histograms of max level + 1 entries each. */
 void pw_levels_count(const struct pw_chunk *c, const struct pw_page *p, int64_t *rep,
                      int64_t *def);
@@ -269,6 +300,13 @@ grebe_status pw_put_delta(const struct pw_chunk *c, int64_t begin, int64_t n, st
                           grebe_error *err);
 grebe_status pw_put_delta_length(const struct pw_chunk *c, int64_t begin, int64_t n,
                                  struct buf *dst, struct buf *piece, grebe_error *err);
+grebe_status pw_put_delta_bytes(const struct pw_chunk *c, int64_t begin, int64_t n,
+                                struct buf *dst, struct buf *piece, grebe_error *err);
+grebe_status pw_put_split(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                          grebe_error *err);
+/** BOOLEAN as RLE, behind its length. */
+grebe_status pw_put_rle_bools(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                              struct buf *piece, grebe_error *err);
 /** Bytes of values [begin, begin + n) in PLAIN. */
 int64_t pw_plain_size(const struct pw_chunk *c, int64_t begin, int64_t n);
 
@@ -288,18 +326,33 @@ static inline size_t pw_dictionary_count(const struct pw_dictionary *d)
 {
     return d->s->entries.len / sizeof(int64_t);
 }
+/** Bytes of the entries and of n indices. */
+size_t pw_dictionary_size(const struct pw_dictionary *d, int64_t n);
 /** The dictionary page's body; the body of index values [begin, begin + n). */
 grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
                                        grebe_error *err);
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
                                      struct buf *dst, grebe_error *err);
 
+/**
+ * parquet_write_choose.c: the encoding of all data pages. Where it is RLE_DICTIONARY,
+ * c->has_dictionary is set and *d (d->s set before) holds all values.
+ */
+grebe_status pw_choose_encoding(struct pw_chunk *c, const struct pw_config *config,
+                                struct pw_dictionary *d, int32_t *encoding, grebe_error *err);
+
+/** parquet_write_bloom.c: c->bloom from the chunk's values (the scratch's entries, if it has a
+ *  dictionary). */
+grebe_status pw_chunk_bloom(struct pw_chunk *c, const struct pw_config *config,
+                            struct pw_scratch *s, grebe_error *err);
+
 /* ---- statistics: parquet_write_stats.c ---- */
 
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
-/** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. */
+/** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. The scratch
+ *  still holds the dictionary of a chunk that has one. */
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
-                                 grebe_error *err);
+                                 struct pw_scratch *s, grebe_error *err);
 /** The bytes of one bound. *has false: there is no legal bound of at most cut_len bytes. */
 grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b, bool is_max,
                             size_t cut_len, struct buf *dst, bool *is_exact, bool *has,
@@ -344,6 +397,7 @@ struct pw_writer {
     int64_t n_rows;
     uint64_t position;
     struct buf row_groups;     /* struct pq_row_group */
+    struct buf blooms;         /* headers and bits, one after another */
     struct buf column_indexes; /* encoded, one after another */
     struct buf offset_indexes;
     struct buf milvus_groups;  /* text of row_group_metadata */

@@ -52,22 +52,22 @@ static grebe_status fill_to(struct buf *b, size_t position, grebe_error *err)
 }
 
 /* Header bytes of exactly [from, body) in `out`; for the first page they end at body. */
-static grebe_status put_header(struct pw_chunk *c, const struct pw_page *p, size_t from,
-                               size_t body, bool is_first, struct buf *piece, size_t *begin,
-                               grebe_error *err)
+static grebe_status put_header(struct pw_chunk *c, const struct pw_config *config,
+                               const struct pw_page *p, size_t from, size_t body, bool is_first,
+                               struct buf *piece, size_t *begin, grebe_error *err)
 {
     uint32_t padding = 0;
     grebe_status st = GREBE_OK;
 
     buf_clear(piece);
-    GREBE_TRY(pw_page_header_put(p, c->out.data + body, p->body_len, 0, piece, err));
+    GREBE_TRY(pw_page_header_put(p, config, c->out.data + body, false, 0, piece, err));
     assert(piece->len <= HEADER_MAX && piece->len <= body - from);
     if (!is_first && piece->len < body - from) {
         /* The checksum does not change, so the second header differs by the padding alone. */
         padding = (uint32_t)(body - from - piece->len);
         assert(padding >= PADDING_MIN);
         buf_clear(piece);
-        GREBE_TRY(pw_page_header_put(p, c->out.data + body, p->body_len, padding, piece, err));
+        GREBE_TRY(pw_page_header_put(p, config, c->out.data + body, false, padding, piece, err));
         assert(piece->len == body - from);
     }
     *begin = body - piece->len;
@@ -76,7 +76,8 @@ out:
     return st;
 }
 
-grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
+grebe_status pw_encode_addressable(struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, grebe_error *err)
 {
     grebe_status st = cut_pages(c, err);
 
@@ -91,7 +92,7 @@ grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, gre
         size_t begin = 0;
 
         buf_clear(&s->body);
-        GREBE_TRY(pw_levels_put(c, p, &s->body, &s->piece, err));
+        GREBE_TRY(pw_levels_put(c, p, config->is_v2, &s->body, &s->piece, err));
         body = round_up(from + HEADER_MAX + PADDING_MIN + s->body.len) - s->body.len;
         p->body_len = p->stored_len = s->body.len + values_len;
         if (p->body_len > INT32_MAX) {
@@ -105,7 +106,7 @@ grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, gre
         GREBE_TRY(buf_put(&c->out, s->body.data, s->body.len, err));
         GREBE_TRY(buf_put(&c->out, c->values.data + (size_t)p->value_begin * c->leaf->width,
                           values_len, err));
-        GREBE_TRY(put_header(c, p, from, body, i == 0, &s->piece, &begin, err));
+        GREBE_TRY(put_header(c, config, p, from, body, i == 0, &s->piece, &begin, err));
         if (i == 0) {
             c->out_begin = begin;
             c->is_aligned = true;

@@ -78,6 +78,12 @@ struct format_reader {
 /** Chunk that holds the row: binary search. */
 size_t format_chunk_of(const struct format_reader *r, int64_t row);
 
+/** An encoding by its Parquet name, for one column; column NULL: for all that it fits. */
+struct column_encoding {
+    const char *column;   /* top-level column, or a path with dots */
+    const char *encoding; /* "plain", "delta_binary_packed", … */
+};
+
 /** How files are written; every format takes what means something to it. */
 struct format_write_options {
     const char *compression;       /* NULL: the format's default; "zstd", "lz4", "snappy", "gzip", "none" */
@@ -85,6 +91,16 @@ struct format_write_options {
     int64_t row_group_bytes;       /* in-memory bytes per row group; 0: default */
     int64_t row_group_rows;        /* most rows per group; 0: no such limit */
     int64_t expected_rows;         /* -1: unknown; lets the writer choose its group size */
+    bool is_bulk;                  /* whole columns will be read: larger groups and pages */
+    bool is_part;                  /* columns that are named below may be in another file */
+    int32_t data_page_version;     /* 1 or 2; 0: default */
+    int64_t page_bytes, page_rows; /* most of a scalar page; 0: default */
+    bool is_without_statistics, is_without_page_index, is_without_checksums;
+    const struct column_encoding *encodings;
+    size_t n_encodings;
+    const char *const *bloom_columns;
+    size_t n_bloom_columns;
+    double bloom_rate;             /* false positives; 0: default */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
     size_t n_metadata;
