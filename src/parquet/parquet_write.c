@@ -281,6 +281,7 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
                    : o->page_bytes > 0 ? INT32_MAX
                    : is_bulk           ? PW_PAGE_ROWS_BULK
                                        : PW_PAGE_ROWS;
+    c->vector_page_bytes = is_bulk ? PW_VECTOR_PAGE_BYTES_BULK : PW_VECTOR_PAGE_BYTES;
     c->dictionary_bytes_max = is_bulk ? PW_DICT_BYTES_MAX_BULK : PW_DICT_BYTES_MAX;
     c->bloom_rate = o->bloom_rate > 0 ? o->bloom_rate : BLOOM_RATE;
     return GREBE_OK;
@@ -340,7 +341,7 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     w->milvus_groups = BUF_INIT(w->a);
     w->is_group_bytes_given = options->row_group_bytes > 0;
     w->group_bytes = w->is_group_bytes_given ? min_i64(options->row_group_bytes, PW_GROUP_BYTES_MAX)
-                     : options->is_bulk     ? PW_GROUP_BYTES_BULK
+                     : options->is_bulk     ? PW_GROUP_BYTES_WHOLE
                                             : PW_GROUP_BYTES;
     w->group_rows_max = max_i64(0, options->row_group_rows);
     w->expected_rows = options->expected_rows;

@@ -22,7 +22,7 @@ struct slot {
     uint32_t entry; /* plus one; 0: free */
 };
 
-static const unsigned char *value_at(const struct pw_chunk *c, int64_t i, size_t *len)
+static inline const unsigned char *value_at(const struct pw_chunk *c, int64_t i, size_t *len)
 {
     if (c->leaf->store == PW_BYTES) {
         return pw_bytes_at(c, i, len);
@@ -182,30 +182,88 @@ static grebe_status add_entry(struct pw_dictionary *d, struct slot *slot, uint64
     return n * 2 > d->n_slots ? resize_table(d, d->n_slots * 2, err) : GREBE_OK;
 }
 
-grebe_status pw_dictionary_add(struct pw_dictionary *d, int64_t end, grebe_error *err)
+/* Indices of the values from n_values on while they are known, at most up to `end`. */
+static void add_known_numbers(struct pw_dictionary *d, int64_t end, uint32_t *index)
 {
-    grebe_status st = buf_reserve(&d->s->index, (size_t)(end - d->n_values) * 4 + 4, err);
-    uint32_t *index = (uint32_t *)(void *)(d->s->index.data + d->s->index.len);
+    const struct slot *slots = (const struct slot *)(const void *)d->s->table.data;
+    const size_t mask = d->n_slots - 1;
+    const unsigned char *values = d->c->values.data;
+    const bool is_narrow = d->c->leaf->width == 4;
+    int64_t at = d->n_values;
 
-    if (st != GREBE_OK) {
-        return st;
-    }
-    for (; d->n_values < end; d->n_values++) {
-        uint64_t key = 0;
-        size_t len = 0;
-        struct slot *slot = find_slot(d, d->n_values, &key, &len);
+    for (; at < end; at++) {
+        const uint64_t v = is_narrow ? load_le32(values + 4 * at) : load_le64(values + 8 * at);
+        size_t i = mix(v) & mask;
 
-        if (slot->entry != 0) {
-            *index++ = slot->entry - 1;
-            continue;
+        while (slots[i].key != v && slots[i].entry != 0) {
+            i = (i + 1) & mask;
         }
-        *index++ = (uint32_t)pw_dictionary_count(d);
-        st = add_entry(d, slot, key, len, err);
-        if (st != GREBE_OK) {
+        if (slots[i].entry == 0) {
             break;
         }
+        *index++ = slots[i].entry - 1;
     }
-    d->s->index.len = (size_t)((unsigned char *)index - d->s->index.data);
+    d->n_values = at;
+}
+
+static void add_known_bytes(struct pw_dictionary *d, int64_t end, uint32_t *index)
+{
+    const struct slot *slots = (const struct slot *)(const void *)d->s->table.data;
+    const size_t mask = d->n_slots - 1;
+    int64_t at = d->n_values;
+
+    for (; at < end; at++) {
+        size_t len = 0;
+        const unsigned char *v = value_at(d->c, at, &len);
+        const uint64_t hash = hash_of(v, len);
+        size_t i = hash & mask;
+
+        if (slots[i].entry == 0) {
+            break;
+        }
+        if (slots[i].key != hash) {
+            i = (size_t)(find_bytes(d, v, len, hash) - slots);
+        } else {
+            size_t entry_len = 0;
+            const unsigned char *entry =
+                value_at(d->c, entry_value(d, slots[i].entry - 1), &entry_len);
+
+            if (entry_len != len || !is_same(entry, v, len)) {
+                i = (size_t)(find_bytes(d, v, len, hash) - slots);
+            }
+        }
+        if (slots[i].entry == 0) {
+            break;
+        }
+        *index++ = slots[i].entry - 1;
+    }
+    d->n_values = at;
+}
+
+grebe_status pw_dictionary_add(struct pw_dictionary *d, int64_t end, grebe_error *err)
+{
+    const int64_t first = d->n_values;
+    grebe_status st = buf_reserve(&d->s->index, (size_t)(end - first) * 4 + 4, err);
+    uint32_t *index = (uint32_t *)(void *)(d->s->index.data + d->s->index.len);
+
+    while (st == GREBE_OK && d->n_values < end) {
+        uint64_t key = 0;
+        size_t len = 0;
+
+        if (is_number(d->c)) {
+            add_known_numbers(d, end, index + (d->n_values - first));
+        } else {
+            add_known_bytes(d, end, index + (d->n_values - first));
+        }
+        if (d->n_values < end) {
+            struct slot *slot = find_slot(d, d->n_values, &key, &len);
+
+            index[d->n_values - first] = (uint32_t)pw_dictionary_count(d);
+            st = add_entry(d, slot, key, len, err);
+            d->n_values++;
+        }
+    }
+    d->s->index.len += (size_t)(d->n_values - first) * sizeof *index;
     return st;
 }
 

@@ -213,11 +213,15 @@ static grebe_status put_indexes(struct pw_writer *w, const struct pw_chunk *c,
     return st;
 }
 
+static grebe_status put_part(void *arg, const void *bytes, size_t len, grebe_error *err)
+{
+    return put(arg, bytes, len, err);
+}
+
 static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
                                 struct pq_chunk *out, grebe_error *err)
 {
     static const unsigned char zeros[PW_ALIGN] = {0};
-    const size_t size = c->out.len - c->out_begin;
     uint64_t begin = 0;
     grebe_status st = GREBE_OK;
 
@@ -228,14 +232,15 @@ static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
         GREBE_TRY(put(w, zeros, 0, err));
     }
     begin = w->position;
-    GREBE_TRY(put(w, c->out.data + c->out_begin, size, err));
+    GREBE_TRY(c->is_in_place ? pw_write_in_place(c, put_part, w, err)
+                             : put(w, c->out.data, c->out.len, err));
     pq_chunk_init(out);
     out->has_metadata = true;
     out->type = c->leaf->type;
     out->codec = codec_of(c->codec);
     out->num_values = c->n_slots;
     out->total_uncompressed_size = c->uncompressed_size;
-    out->total_compressed_size = (int64_t)size;
+    out->total_compressed_size = (int64_t)(w->position - begin);
     out->data_page_offset = (int64_t)begin;
     if (c->has_dictionary) {
         out->dictionary_page_offset = (int64_t)begin;

@@ -9,6 +9,7 @@
  * depends on its values and the options alone, so the file is the same for any thread count.
  */
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "arrow/arrow_array.h"
@@ -20,6 +21,7 @@ enum {
     PW_ROWS_MULTIPLE = 64,          /* row groups are multiples of it, but the last */
     PW_GROUP_BYTES = 1 << 20,       /* in-memory bytes: one vector page a group */
     PW_GROUP_BYTES_BULK = 16 << 20, /* for files of many groups: keeps the footer small */
+    PW_GROUP_BYTES_WHOLE = 8 << 20, /* for whole files, until they have many groups */
     PW_GROUP_BYTES_MAX = 1 << 30,   /* most that may be asked for; pages count in 32 bits */
     PW_GROUPS_BEFORE_BULK = 256,
     PW_GROUP_GROWTH_MAX = 4,        /* a group beyond so many times its target ends early */
@@ -29,6 +31,7 @@ enum {
     PW_PAGE_BYTES_BULK = 256 << 10,
     PW_PAGE_BYTES_MAX = 1 << 30,    /* most that may be asked for */
     PW_VECTOR_PAGE_BYTES = 1 << 20,
+    PW_VECTOR_PAGE_BYTES_BULK = 16 << 20, /* a page a chunk: read without a copy */
     PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
     PW_DICT_BYTES_MAX = 64 << 10,
     PW_DICT_BYTES_MAX_BULK = 512 << 10,
@@ -156,6 +159,8 @@ struct pw_page {
     size_t body_begin, body_len;     /* raw levels and values in the scratch body */
     size_t rep_len, def_len;         /* of the levels without their lengths; v2: never compressed */
     size_t stored_begin, stored_len; /* what is written of it: there, or in the scratch packed */
+    size_t head_len;             /* in-place chunks: header and levels at stored_begin of `out` */
+    uint32_t crc;                /* of what is written */
     size_t offset, size;         /* with header, from the chunk's begin; known after assembly */
     struct pw_bounds bounds;
 };
@@ -173,8 +178,8 @@ struct pw_chunk {
     struct buf scratch;    /* validity of dictionary-encoded input */
     /* Result of pw_chunk_encode. */
     struct buf pages;      /* struct pw_page */
-    struct buf out;        /* bytes of the chunk from out_begin on */
-    size_t out_begin;
+    struct buf out;        /* bytes of the chunk; in place: without the values */
+    bool is_in_place;      /* the values of the pages are written from `values` */
     size_t align_at;       /* offset in the chunk that must come to lie on a multiple of 64; */
     bool is_aligned;       /*   meant only if set */
     bool has_dictionary;   /* the chunk begins with a dictionary page of dictionary_size bytes */
@@ -219,7 +224,15 @@ grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
 /** Index of dictionary-encoded slot i (offset added). */
 int64_t pw_index_at(enum arrow_kind kind, const struct ArrowArray *array, int64_t i);
 /** Bytes of value i of a PW_BYTES chunk, and its length. */
-const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len);
+static inline const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len)
+{
+    const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
+    const int64_t begin = i > 0 ? ends[i - 1] : 0;
+
+    assert(i < c->n_values);
+    *len = (size_t)(ends[i] - begin);
+    return c->values.data + begin;
+}
 /** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
 
@@ -234,6 +247,7 @@ struct pw_config {
     bool is_v2;           /* data pages */
     bool is_without_statistics, is_without_page_index, is_without_checksums;
     int64_t page_rows, page_bytes; /* of scalar pages */
+    int64_t vector_page_bytes;
     size_t dictionary_bytes_max;
     double bloom_rate;
 };
@@ -259,11 +273,10 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
 
 /** parquet_write_page.c: one more page of n_rows rows after the last one. */
 grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, grebe_error *err);
-/** Header of a data page that is stored as p->stored_len bytes at `body`; padding as pq_page_header
- *  has it. */
+/** Header of a data page whose lengths and checksum are set; padding as pq_page_header has it. */
 grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config *config,
-                                const unsigned char *body, bool is_packed, uint32_t padding,
-                                struct buf *dst, grebe_error *err);
+                                bool is_packed, uint32_t padding, struct buf *dst,
+                                grebe_error *err);
 
 /**
  * parquet_write_codec.c: decide how the raw pages in s->body are stored, and do it. Sets c->codec,
@@ -277,6 +290,10 @@ grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
 grebe_status pw_encode_addressable(struct pw_chunk *c, const struct pw_config *config,
                                    struct pw_scratch *s, grebe_error *err);
+/** Bytes of such a chunk in order. */
+typedef grebe_status (*pw_put_fn)(void *arg, const void *bytes, size_t len, grebe_error *err);
+grebe_status pw_write_in_place(const struct pw_chunk *c, pw_put_fn put, void *arg,
+                               grebe_error *err);
 /** Append the repetition level bytes (without length) of n lists of dim elements. */
 grebe_status pw_vector_levels(struct buf *dst, int64_t n, int64_t dim, grebe_error *err);
 

@@ -223,15 +223,15 @@ out:
 /* ---- assembly ---- */
 
 grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config *config,
-                                const unsigned char *body, bool is_packed, uint32_t padding,
-                                struct buf *dst, grebe_error *err)
+                                bool is_packed, uint32_t padding, struct buf *dst,
+                                grebe_error *err)
 {
     const struct pq_page_header h = {
         .type = config->is_v2 ? PQ_PAGE_DATA_V2 : PQ_PAGE_DATA,
         .uncompressed_size = (int32_t)p->body_len,
         .compressed_size = (int32_t)p->stored_len,
         .has_crc = !config->is_without_checksums,
-        .crc = config->is_without_checksums ? 0 : hash_crc32(0, body, p->stored_len),
+        .crc = p->crc,
         .num_values = (int32_t)p->n_slots,
         .encoding = p->encoding,
         .definition_encoding = PQ_RLE,
@@ -286,7 +286,8 @@ static grebe_status assemble(struct pw_chunk *c, const struct pw_config *config,
         const unsigned char *body = stored->data + p->stored_begin;
 
         p->offset = c->out.len;
-        GREBE_TRY(pw_page_header_put(p, config, body, c->codec != CODEC_NONE, 0, &c->out, err));
+        p->crc = config->is_without_checksums ? 0 : hash_crc32(0, body, p->stored_len);
+        GREBE_TRY(pw_page_header_put(p, config, c->codec != CODEC_NONE, 0, &c->out, err));
         c->uncompressed_size += (int64_t)(c->out.len - p->offset + p->body_len);
         if (i == 0 && c->codec == CODEC_NONE && p->encoding == PQ_PLAIN &&
             c->leaf->store == PW_FIXED) {
@@ -344,8 +345,8 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
     bool is_direct = false;
     grebe_status st = GREBE_OK;
 
-    c->is_aligned = c->has_dictionary = false;
-    c->out_begin = c->dictionary_size = 0;
+    c->is_aligned = c->is_in_place = c->has_dictionary = false;
+    c->dictionary_size = 0;
     c->uncompressed_size = 0;
     c->codec = CODEC_NONE;
     assert(c->n_rows > 0 && c->pages.len == 0 && c->out.len == 0);

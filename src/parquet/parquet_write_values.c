@@ -415,16 +415,6 @@ grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
     return GREBE_OK;
 }
 
-const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len)
-{
-    const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
-    const int64_t begin = i > 0 ? ends[i - 1] : 0;
-
-    assert(i < c->n_values);
-    *len = (size_t)(ends[i] - begin);
-    return c->values.data + begin;
-}
-
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end)
 {
     const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
