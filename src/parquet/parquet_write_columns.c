@@ -95,7 +95,7 @@ static grebe_status fail_pairing(const struct pw_leaf *leaf, const char *what, g
                       pq_type_name(leaf->type), what);
 }
 
-static grebe_status apply_encoding(struct pw_schema *schema, const struct column_encoding *e,
+static grebe_status apply_encoding(struct pw_schema *schema, const grebe_column_encoding *e,
                                    bool is_part, grebe_error *err)
 {
     size_t n_found = 0;
@@ -156,7 +156,7 @@ grebe_status pw_apply_columns(struct pw_schema *schema,
     /* First what holds for all columns, so that a named one wins wherever it stands. */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < options->n_encodings && st == GREBE_OK; i++) {
-            const struct column_encoding *e = &options->encodings[i];
+            const grebe_column_encoding *e = &options->encodings[i];
 
             if ((e->column != NULL) == (round == 1)) {
                 st = apply_encoding(schema, e, options->is_part, err);

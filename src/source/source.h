@@ -10,6 +10,7 @@
 
 #include "arrow/arrow_stream.h"
 #include "expr/bounds.h"
+#include "grebe/table.h"
 #include "io/io.h"
 
 /** What the opener already knows of a file; 0: unknown. Wrong hints cost time, never truth. */
@@ -78,12 +79,6 @@ struct format_reader {
 /** Chunk that holds the row: binary search. */
 size_t format_chunk_of(const struct format_reader *r, int64_t row);
 
-/** An encoding by its Parquet name, for one column; column NULL: for all that it fits. */
-struct column_encoding {
-    const char *column;   /* top-level column, or a path with dots */
-    const char *encoding; /* "plain", "delta_binary_packed", … */
-};
-
 /** How files are written; every format takes what means something to it. */
 struct format_write_options {
     const char *compression;       /* NULL: the format's default; "zstd", "lz4", "snappy", "gzip", "none" */
@@ -96,7 +91,7 @@ struct format_write_options {
     int32_t data_page_version;     /* 1 or 2; 0: default */
     int64_t page_bytes, page_rows; /* most of a scalar page; 0: default */
     bool is_without_statistics, is_without_page_index, is_without_checksums;
-    const struct column_encoding *encodings;
+    const grebe_column_encoding *encodings; /* as in grebe_write_options */
     size_t n_encodings;
     const char *const *bloom_columns;
     size_t n_bloom_columns;
@@ -109,6 +104,10 @@ struct format_write_options {
 
 #define FORMAT_WRITE_OPTIONS_INIT \
     (struct format_write_options) { .compression_level = INT32_MIN, .expected_rows = -1 }
+
+/** What the two have in common goes from one to the other; the rest of `out` stays. */
+void format_write_options_from(const grebe_write_options *options,
+                               struct format_write_options *out);
 
 /** What a finished file is like. */
 struct file_summary {
