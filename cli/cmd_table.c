@@ -21,6 +21,15 @@ const struct opt_spec common_options[] = {
     { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
 
+#define PARQUET_OPTIONS                                                                          \
+    { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
+    { "bloom", "A,B", "columns that get bloom filters", 0 },                                     \
+    { "bloom-rate", "P", "false positives of bloom filters (default 0.01)", 0 },                 \
+    { "page-bytes", "SIZE", "most bytes of a page before compression", 0 },                      \
+    { "page-rows", "N", "most rows of a page", 0 },                                              \
+    { "data-page-version", "1|2", "version of data pages (default 1)", 0 },                      \
+    { "leave-out", "LIST", "of statistics, page-index, checksums", 0 }
+
 const struct opt_spec read_options[] = {
     { "columns", "A,B", "columns to read, in this order (default: all)", 'c' },
     { "where", "EXPR", "only rows for which EXPR is true", 'w' },
@@ -45,6 +54,7 @@ const struct opt_spec write_options[] = {
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of the data files", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
+    PARQUET_OPTIONS,
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -97,8 +107,9 @@ static const struct opt_spec check_options[] = {
 
 static const struct opt_spec convert_options[] = {
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of a Parquet file", 0 },
-    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
+    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 8MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
+    PARQUET_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
     { NULL, NULL, NULL, 0 },

@@ -171,6 +171,18 @@ typedef struct grebe_group_spec {
     size_t n_columns;
 } grebe_group_spec;
 
+/** How one column of a Parquet file is encoded. */
+typedef struct grebe_column_encoding {
+    /** A column, or a path with dots below one ("address.street"); NULL: every column that the
+     *  encoding can hold. Borrowed. */
+    const char *column;
+
+    /** "plain", "dictionary", "rle" (booleans), "delta_binary_packed" (integers, dates, times),
+     *  "delta_length_byte_array" and "delta_byte_array" (strings, binary), "byte_stream_split"
+     *  (integers, floats). Borrowed. */
+    const char *encoding;
+} grebe_column_encoding;
+
 /** How rows are written. Fields beyond struct_size take their defaults. */
 typedef struct grebe_write_options {
     uint32_t struct_size;
@@ -205,12 +217,35 @@ typedef struct grebe_write_options {
 
     /** Threads, memory, cancel, progress. NULL: defaults. Borrowed. */
     const grebe_call_options *call;
+
+    /** Parquet files, profile open only, from here on. Columns whose encoding the writer shall not
+     *  choose itself. Shape [n_encodings]. Borrowed. */
+    const grebe_column_encoding *encodings;
+    size_t n_encodings;
+
+    /** Columns (or paths) whose chunks get a bloom filter, shape [n_bloom_columns], and the share of
+     *  false positives, between 0 and 1; 0: 0.01. Borrowed. */
+    const char *const *bloom_columns;
+    size_t n_bloom_columns;
+    double bloom_rate;
+
+    /** Most bytes before compression and most rows of a page that is not of vectors; 0: default. */
+    int64_t page_bytes;
+    int64_t page_rows;
+
+    /** 1 or 2; 0: 1, which every reader knows. */
+    int32_t data_page_version;
+
+    /** Left out: min, max and null counts; where pages lie and what is in them; CRC-32 of pages. */
+    bool is_without_statistics;
+    bool is_without_page_index;
+    bool is_without_checksums;
 } grebe_write_options;
 
 #define GREBE_WRITE_OPTIONS_INIT                                                             \
     {                                                                                        \
         sizeof(grebe_write_options), GREBE_PROFILE_OPEN, 0, 0, INT32_MIN, 0, 0, false, 0, 0, \
-            -1, 0                                                                            \
+            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false                               \
     }
 
 /** How a table is made. Fields beyond struct_size take their defaults. */

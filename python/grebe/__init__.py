@@ -25,8 +25,7 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
     """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
-    together, each vector on its own). options: compression, compression_level, row_group_bytes,
-    row_group_rows, profile ("open" or "milvus")."""
+    together, each vector on its own). options: profile ("open" or "milvus"), and those of write()."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
     return _core.create(_uri(uri), data, options)
 
@@ -48,7 +47,12 @@ def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=
 
 
 def write(path, data, *, compression=None, durable=False, **options):
-    """Write rows to one file, in the format that its name ends in. Gives the number of rows."""
+    """Write rows to one file, in the format that its name ends in. Gives the number of rows.
+
+    options, of Parquet files: compression_level, row_group_bytes, row_group_rows; encodings (a name, or a dict by
+    column: "plain", "dictionary", "rle", "delta_binary_packed", "delta_length_byte_array", "delta_byte_array",
+    "byte_stream_split"); bloom (columns that get a bloom filter), bloom_rate; page_bytes, page_rows,
+    data_page_version (1 or 2); statistics, page_index, checksums (False leaves them out)."""
     options.update(compression=compression, durable=durable)
     return _core.write(_uri(path), data, options)
 

@@ -102,10 +102,16 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_table_spec, core_txn_spec;
+
+/* ---- core_write.c ---- */
+/** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
+const char *core_text_item(PyObject *dict, const char *name);
 /** Fill write options from keyword values. The strings are borrowed from the dict. 0, or -1. */
 struct core_write_args {
     grebe_write_options o;
     grebe_group_spec *groups;
+    grebe_column_encoding *encodings;
+    const char **bloom;
     PyObject *keep; /* list of what the pointers live in */
 };
 int core_write_args(PyObject *options, struct core_write_args *out);

@@ -33,12 +33,8 @@ static struct format_write_options format_options(const grebe_context *ctx,
                                                   const grebe_write_options *o)
 {
     struct format_write_options f = FORMAT_WRITE_OPTIONS_INIT;
-    f.compression = o->compression;
-    f.compression_level = o->compression_level;
-    f.row_group_bytes = o->row_group_bytes;
-    f.row_group_rows = o->row_group_rows;
-    f.expected_rows = o->expected_rows;
-    f.is_profile_milvus = o->profile == GREBE_PROFILE_MILVUS;
+    format_write_options_from(o, &f);
+    f.is_bulk = true;
     f.call = call_options_resolve(ctx, o->call);
     return f;
 }

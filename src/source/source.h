@@ -11,6 +11,7 @@
 #include "arrow/arrow_stream.h"
 #include "base/arena.h"
 #include "expr/bounds.h"
+#include "grebe/table.h"
 #include "io/io.h"
 
 /** What the opener already knows of a file; 0: unknown. Wrong hints cost time, never truth. */
@@ -115,6 +116,16 @@ struct format_write_options {
     int64_t row_group_bytes;       /* in-memory bytes per row group; 0: default */
     int64_t row_group_rows;        /* most rows per group; 0: no such limit */
     int64_t expected_rows;         /* -1: unknown; lets the writer choose its group size */
+    bool is_bulk;                  /* whole columns will be read: larger groups and pages */
+    bool is_part;                  /* columns that are named below may be in another file */
+    int32_t data_page_version;     /* 1 or 2; 0: default */
+    int64_t page_bytes, page_rows; /* most of a scalar page; 0: default */
+    bool is_without_statistics, is_without_page_index, is_without_checksums;
+    const grebe_column_encoding *encodings; /* as in grebe_write_options */
+    size_t n_encodings;
+    const char *const *bloom_columns;
+    size_t n_bloom_columns;
+    double bloom_rate;             /* false positives; 0: default */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
     size_t n_metadata;
@@ -123,6 +134,10 @@ struct format_write_options {
 
 #define FORMAT_WRITE_OPTIONS_INIT \
     (struct format_write_options) { .compression_level = INT32_MIN, .expected_rows = -1 }
+
+/** What the two have in common goes from one to the other; the rest of `out` stays. */
+void format_write_options_from(const grebe_write_options *options,
+                               struct format_write_options *out);
 
 /** What a finished file is like. */
 struct file_summary {

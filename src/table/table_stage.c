@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "arrow/arrow_stream.h"
 #include "arrow/rows_fit.h"
@@ -132,6 +133,37 @@ static grebe_status name_file(struct grebe_txn *x, const struct stage_group *gro
     return st;
 }
 
+/* Whether the name is a column, or a path below one. */
+static bool is_column(const struct stage *s, const char *name)
+{
+    for (int64_t i = 0; i < s->schema.n_children; i++) {
+        const char *column = s->schema.children[i]->name;
+        const size_t len = strlen(column);
+        if (strncmp(name, column, len) == 0 && (name[len] == '\0' || name[len] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static grebe_status check_named_columns(const struct stage *s, grebe_error *err)
+{
+    const grebe_write_options *o = s->options;
+    const char *missing = NULL;
+    char quoted[80];
+    for (size_t i = 0; i < o->n_encodings; i++) {
+        const char *name = o->encodings[i].column;
+        missing = name != NULL && !is_column(s, name) ? name : missing;
+    }
+    for (size_t i = 0; i < o->n_bloom_columns; i++) {
+        missing = is_column(s, o->bloom_columns[i]) ? missing : o->bloom_columns[i];
+    }
+    return missing == NULL
+               ? GREBE_OK
+               : GREBE_FAIL(err, GREBE_EINVAL, "encodings and bloom filters: no column \"%s\"",
+                            error_quote(quoted, sizeof quoted, missing, strlen(missing)));
+}
+
 static grebe_status open_files(struct stage_run *run, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -140,13 +172,10 @@ static grebe_status open_files(struct stage_run *run, grebe_error *err)
     struct io_store *store = x->base->store->store;
     struct buf folder = BUF_INIT(x->ctx->a);
     struct format_write_options o = FORMAT_WRITE_OPTIONS_INIT;
-    o.compression = s->options->compression;
-    o.compression_level = s->options->compression_level;
-    o.row_group_bytes = s->options->row_group_bytes;
-    o.row_group_rows = s->options->row_group_rows;
-    o.expected_rows = s->options->expected_rows;
-    o.is_profile_milvus = s->options->profile == GREBE_PROFILE_MILVUS ||
-                          x->profile == GREBE_PROFILE_MILVUS;
+    format_write_options_from(s->options, &o);
+    o.is_profile_milvus = o.is_profile_milvus || x->profile == GREBE_PROFILE_MILVUS;
+    o.is_part = true; /* a column that the options name is in one of the files */
+    GREBE_TRY(check_named_columns(s, err));
     o.call = s->call;
     o.call.progress = NULL;
     GREBE_TRY(path_join(&folder, x->base->path, "_data", err));
