@@ -35,10 +35,9 @@ size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *da
 enum { NUMBER_MAX = 400 };
 
 /* The text as types see it: a comma is a point, and a point is none. */
-static const char *seen_text(const struct csv_split *s, struct csv_cell c, char dst[NUMBER_MAX])
+static const char *with_point(const char *text, struct csv_cell c, char dst[NUMBER_MAX])
 {
-    const char *text = s->block->data + c.begin;
-    if (!s->o->is_decimal_comma || c.len >= NUMBER_MAX || c.len == 0) {
+    if (c.len >= NUMBER_MAX || c.len == 0) {
         return text;
     }
     char first = text[0];
@@ -50,6 +49,13 @@ static const char *seen_text(const struct csv_split *s, struct csv_cell c, char 
         dst[i] = text[i] == ',' ? '.' : text[i] == '.' ? '_' : text[i];
     }
     return dst;
+}
+
+static inline const char *seen_text(const struct csv_split *s, struct csv_cell c,
+                                    char dst[NUMBER_MAX])
+{
+    const char *text = s->block->data + c.begin;
+    return s->o->is_decimal_comma ? with_point(text, c, dst) : text;
 }
 
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
@@ -77,11 +83,18 @@ static grebe_status fail_value(const struct csv_split *s, struct csv_cell c, con
                       column, expected, found);
 }
 
-/* One value behind those of the builder, which has room. */
-static inline bool store_value(struct text_builder *b, unsigned type, const char *text, size_t len)
+/*
+ * One value behind those of the builder, which has room. `left` bytes of text may be read: a number is taken
+ * faster where what stands behind it ends it.
+ */
+static inline bool store_value(struct text_builder *b, unsigned type, const char *text, size_t len,
+                               size_t left)
 {
     bool truth = false;
     void *data = b->data;
+    if (len == 0) {
+        return false;
+    }
     switch (type) {
     case TEXT_BOOL:
         if (!text_to_bool(text, len, &truth)) {
@@ -91,9 +104,13 @@ static inline bool store_value(struct text_builder *b, unsigned type, const char
             bit_set(data, (int64_t)b->n);
         }
         return true;
-    case TEXT_INT64: return text_to_i64(text, len, (int64_t *)data + b->n);
+    case TEXT_INT64:
+        return text_take_i64(text, left, (int64_t *)data + b->n) == len ||
+               text_to_i64(text, len, (int64_t *)data + b->n);
     case TEXT_UINT64: return text_to_u64(text, len, (uint64_t *)data + b->n);
-    case TEXT_DOUBLE: return text_to_double(text, len, (double *)data + b->n);
+    case TEXT_DOUBLE:
+        return text_take_double(text, left, (double *)data + b->n) == len ||
+               text_to_double(text, len, (double *)data + b->n);
     case TEXT_DATE: return text_to_date(text, len, (int32_t *)data + b->n);
     case TEXT_TIMESTAMP: return text_to_timestamp(text, len, false, (int64_t *)data + b->n);
     default: return text_to_timestamp(text, len, true, (int64_t *)data + b->n);
@@ -142,10 +159,11 @@ grebe_status csv_append_column(struct text_builder *b, const struct csv_split *s
     }
     for (size_t row = 0; st == GREBE_OK && row < n_rows; row++, cells += n_columns) {
         struct csv_cell c = *cells;
+        size_t left = s->o->is_decimal_comma ? c.len : s->block->len - c.begin;
         if (csv_is_null(s, c)) {
             st = text_builder_put_nulls(b, 1, err);
         } else if (c.is_escaped || b->kind == TEXT_BUILDER_NULLS ||
-                   !store_value(b, type, seen_text(s, c, number), c.len)) {
+                   !store_value(b, type, seen_text(s, c, number), c.len, left)) {
             const char *expected = b->kind == TEXT_BUILDER_NULLS ? "null" : text_type_name(type);
             return fail_value(s, c, expected, column_name, err);
         } else {

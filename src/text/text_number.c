@@ -12,12 +12,12 @@ static const int64_t EXACT_IN_DOUBLE = (int64_t)1 << 53;
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Eight bytes are digits: the high halves are 3, and adding 6 carries into none of them. */
-static bool are_digits(uint64_t w)
+/* The high bit of every byte that is no digit. */
+static uint64_t no_digits(uint64_t w)
 {
-    return ((w & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
-            (((w + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4)) ==
-           UINT64_C(0x3333333333333333);
+    uint64_t x = w ^ UINT64_C(0x3030303030303030);
+    return (((x & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | x) &
+           UINT64_C(0x8080808080808080);
 }
 
 /* The number that eight digits in memory order are: pairs, fours, eight. */
@@ -28,18 +28,25 @@ static uint32_t eight_digits(uint64_t w)
     return (uint32_t)((w & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32);
 }
 
-/* Digits from s on, added to *v as it wraps; how many there are. */
-static size_t take_digits(const char *s, size_t len, uint64_t *v)
+/* Digits from s on, put behind those of *v, which wraps; how many there are. */
+static inline size_t take_digits(const char *s, size_t len, uint64_t *v)
 {
+    static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
     size_t i = 0;
     uint64_t w = *v;
     while (len - i >= 8) {
-        uint64_t eight = load_le64(s + i);
-        if (!are_digits(eight)) {
-            break;
+        uint64_t eight = load_le64(s + i), others = no_digits(eight);
+        if (others == 0) {
+            w = w * 100000000 + eight_digits(eight);
+            i += 8;
+            continue;
         }
-        w = w * 100000000 + eight_digits(eight);
-        i += 8;
+        size_t n = (size_t)__builtin_ctzll(others) / 8;
+        if (n > 0) { /* bytes of 0 in front are zeros, too */
+            w = w * powers[n] + eight_digits(eight << (64 - 8 * n));
+        }
+        *v = w;
+        return i + n;
     }
     while (i < len && is_digit(s[i])) {
         w = w * 10 + (uint64_t)(s[i++] - '0');
@@ -54,16 +61,22 @@ bool text_is_canonical(const char *s, size_t len)
     return len > 0 && (s[0] == '-' ? len > 1 && s[1] != '0' : s[0] != '0' || len == 1);
 }
 
-bool text_to_i64(const char *s, size_t len, int64_t *out)
+size_t text_take_i64(const char *s, size_t len, int64_t *out)
 {
     size_t sign = len > 0 && s[0] == '-';
     uint64_t v = 0;
-    if (!text_is_canonical(s, len) || len - sign > 19 ||
-        take_digits(s + sign, len - sign, &v) != len - sign || v > (uint64_t)INT64_MAX + sign) {
-        return false;
+    size_t n = take_digits(s + sign, len - sign, &v);
+    if (n == 0 || n > 19 || v > (uint64_t)INT64_MAX + sign ||
+        (s[sign] == '0' && (n > 1 || sign))) {
+        return 0;
     }
     *out = sign ? (int64_t)(0 - v) : (int64_t)v;
-    return true;
+    return sign + n;
+}
+
+bool text_to_i64(const char *s, size_t len, int64_t *out)
+{
+    return len > 0 && text_take_i64(s, len, out) == len;
 }
 
 bool text_to_u64(const char *s, size_t len, uint64_t *out)
@@ -81,9 +94,8 @@ bool text_to_u64(const char *s, size_t len, uint64_t *out)
 
 bool text_is_decimal(const char *s, size_t len, bool *is_integer, bool *has_exponent)
 {
-    uint64_t ignored = 0;
     size_t i = len > 0 && s[0] == '-', first = i;
-    size_t digits = take_digits(s + i, len - i, &ignored);
+    size_t digits = text_digits(s + i, len - i);
     i += digits;
     *has_exponent = false;
     if (digits > 1 && s[first] == '0') {
@@ -92,7 +104,7 @@ bool text_is_decimal(const char *s, size_t len, bool *is_integer, bool *has_expo
     *is_integer = i == len && digits > 0;
     if (i < len && s[i] == '.') {
         i++;
-        size_t behind = take_digits(s + i, len - i, &ignored);
+        size_t behind = text_digits(s + i, len - i);
         digits += behind;
         i += behind;
     }
@@ -139,7 +151,7 @@ static bool slow_double(const char *s, size_t len, double *out)
     return number_parse_double(s, len, out) && isfinite(*out);
 }
 
-bool text_to_double(const char *s, size_t len, double *out)
+size_t text_take_double(const char *s, size_t len, double *out)
 {
     static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -148,23 +160,47 @@ bool text_to_double(const char *s, size_t len, double *out)
     uint64_t w = 0;
     size_t whole = take_digits(s + i, len - i, &w), behind = 0;
     i += whole;
-    if (whole > 1 && s[sign] == '0') {
-        return false;
+    if (whole == 0 || (whole > 1 && s[sign] == '0')) {
+        return 0;
     }
     if (i < len && s[i] == '.') {
         i++;
         behind = take_digits(s + i, len - i, &w);
         i += behind;
+        if (behind == 0) {
+            return 0;
+        }
     } else if (w > (uint64_t)EXACT_IN_DOUBLE) {
-        return slow_double(s, len, out);
+        return 0;
     }
     /* 19 digits do not wrap; zeros in front of them are digits, too, which only costs time */
-    if (i != len || whole + behind == 0 || whole + behind > 19) {
-        return slow_double(s, len, out);
+    if (whole + behind > 19) {
+        return 0;
     }
     double v = w <= (uint64_t)EXACT_IN_DOUBLE
                    ? (double)w / powers[behind] /* both are exact: one rounding (Clinger 1990) */
                    : number_scale_double(w, -(int)behind);
     *out = sign ? -v : v;
-    return true;
+    return i;
+}
+
+bool text_to_double(const char *s, size_t len, double *out)
+{
+    return (len > 0 && text_take_double(s, len, out) == len) || slow_double(s, len, out);
+}
+
+size_t text_digits(const char *s, size_t len)
+{
+    size_t i = 0;
+    while (len - i >= 8) {
+        uint64_t others = no_digits(load_le64(s + i));
+        if (others != 0) {
+            return i + (size_t)__builtin_ctzll(others) / 8;
+        }
+        i += 8;
+    }
+    while (i < len && is_digit(s[i])) {
+        i++;
+    }
+    return i;
 }
