@@ -232,6 +232,19 @@ void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
     ++*n_leaves;
 }
 
+bool json_shape_has_empty(const struct json_shape *s)
+{
+    bool has = s->form == JSON_FORM_TEXT && s->seen == JSON_SEEN_OBJECT && s->n_fields == 0;
+    if (s->form == JSON_FORM_LIST) {
+        has = json_shape_has_empty(s->item);
+    }
+    for (const struct json_field *f = s->first; s->form == JSON_FORM_STRUCT && f != NULL && !has;
+         f = f->next) {
+        has = json_shape_has_empty(&f->shape);
+    }
+    return has;
+}
+
 grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape *s,
                                const char *name, struct ArrowSchema *out, grebe_error *err)
 {

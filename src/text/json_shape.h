@@ -94,6 +94,9 @@ grebe_status json_shape_merge(struct arena *ar, struct json_shape *s, const stru
 /** Decide form and type at every depth; adds the leaves up. */
 void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves);
 
+/** Whether a place of a resolved shape had objects, but none with a field. */
+bool json_shape_has_empty(const struct json_shape *s);
+
 /** The field of that name, looked for first at `hint` (may be NULL). */
 struct json_field *json_shape_field(const struct json_shape *s, const char *name, size_t len,
                                     struct json_field *hint);

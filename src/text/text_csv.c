@@ -190,40 +190,61 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     return st;
 }
 
-static grebe_status infer(struct csv_stream *s, grebe_error *err)
+/* What fits all values of the view. */
+static grebe_status infer_view(struct csv_stream *s, struct text_reader *view, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = s->wave.ctx->a;
-    struct text_reader view;
-    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
     for (size_t k = 0; k < s->n_columns; k++) {
-        s->columns[k].types = TEXT_ANY;
-    }
-    size_t bytes = s->wave.n_slots * s->n_columns * sizeof *s->findings;
-    s->findings = mem_alloc(a, bytes);
-    if (s->findings == NULL) {
-        st = mem_fail(err, bytes, "columns");
-        goto out;
+        s->columns[k] = (struct csv_column){ TEXT_ANY, false };
     }
     for (;;) {
         size_t n = 0;
-        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
-        if (n == 0) {
-            break;
+        grebe_status st = text_wave_run(&s->wave, view, infer_slot, &n, err);
+        if (st != GREBE_OK || n == 0) {
+            return st;
         }
         for (size_t i = 0; i < n * s->n_columns; i++) {
             s->columns[i % s->n_columns].types &= s->findings[i].types;
             s->columns[i % s->n_columns].is_seen |= s->findings[i].is_seen;
         }
     }
+}
+
+static grebe_status set_types(struct csv_stream *s, grebe_error *err)
+{
     for (size_t k = 0; k < s->n_columns; k++) {
         struct ArrowSchema typed = { 0 };
         struct csv_column *c = &s->columns[k];
         c->types = text_type_narrowest(c->types);
-        GREBE_TRY(schema_new(a, c->is_seen ? text_type_format(c->types) : "n",
-                             s->schema.children[k]->name, true, 0, &typed, err));
+        grebe_status st = schema_new(s->wave.ctx->a, c->is_seen ? text_type_format(c->types) : "n",
+                                     s->schema.children[k]->name, true, 0, &typed, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
         schema_release(s->schema.children[k]);
         schema_move(s->schema.children[k], &typed);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status infer(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct text_reader view;
+    bool is_done = false;
+    size_t bytes = s->wave.n_slots * s->n_columns * sizeof *s->findings;
+    s->findings = mem_alloc(s->wave.ctx->a, bytes);
+    if (s->findings == NULL) {
+        return mem_fail(err, bytes, "columns");
+    }
+    if (text_wave_first(&s->wave, &view)) {
+        GREBE_TRY(infer_view(s, &view, err));
+        GREBE_TRY(set_types(s, err));
+        GREBE_TRY(text_wave_try(&s->wave, &is_done, err));
+    }
+    if (!is_done) {
+        GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+        GREBE_TRY(infer_view(s, &view, err));
+        st = set_types(s, err);
     }
 out:
     return st;
@@ -345,6 +366,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &s->o.sizes, BLOCK_BYTES, err));
     GREBE_TRY(read_header(s, err));
     GREBE_TRY(infer(s, err));
+    text_wave_opened(&s->wave);
     GREBE_TRY(stream_export(ctx->a, &csv_ops, s, out, err));
     s = NULL;
 out:

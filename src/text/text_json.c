@@ -310,38 +310,63 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     return is_odd(st) ? infer_tree(slot, found, err) : st;
 }
 
-static grebe_status infer(struct json_stream *s, grebe_error *err)
+/* The shape of all records of the view, and the schema; *n_rows of them. */
+static grebe_status infer_view(struct json_stream *s, struct text_reader *view, size_t *n_rows,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->arena.a;
-    struct text_reader view;
-    size_t n = 0, n_rows = 0, bytes = s->wave.n_slots * sizeof *s->found;
-    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
-    s->found = mem_alloc_zero(a, bytes);
-    if (s->found == NULL) {
-        st = mem_fail(err, bytes, "shapes");
-        goto out;
-    }
-    for (size_t i = 0; i < s->wave.n_slots; i++) {
-        s->found[i].arena = ARENA_INIT(a);
-    }
+    size_t n = 0;
+    schema_release(&s->schema);
+    arena_release(&s->arena);
     json_shape_init(&s->shape);
+    s->n_leaves = 0;
+    *n_rows = 0;
     do {
-        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
+        GREBE_TRY(text_wave_run(&s->wave, view, infer_slot, &n, err));
         for (size_t i = 0; i < n; i++) {
             GREBE_TRY(json_shape_merge(&s->arena, &s->shape, &s->found[i].shape, err));
             arena_release(&s->found[i].arena);
-            n_rows += s->found[i].n_rows;
+            *n_rows += s->found[i].n_rows;
         }
     } while (n > 0);
-    if (s->shape.n_fields == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
-                        s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
-        goto out;
-    }
     json_shape_resolve(&s->shape, 0, &s->n_leaves);
-    st = json_shape_schema(a, &s->shape, "", &s->schema, err);
-    s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+    if (s->shape.n_fields > 0) {
+        GREBE_TRY(json_shape_schema(a, &s->shape, "", &s->schema, err));
+        s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+    }
+out:
+    return st;
+}
+
+static grebe_status infer(struct json_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct text_reader view;
+    bool is_done = false;
+    size_t n_rows = 0, bytes = s->wave.n_slots * sizeof *s->found;
+    s->found = mem_alloc_zero(s->arena.a, bytes);
+    if (s->found == NULL) {
+        return mem_fail(err, bytes, "shapes");
+    }
+    for (size_t i = 0; i < s->wave.n_slots; i++) {
+        s->found[i].arena = ARENA_INIT(s->arena.a);
+    }
+    if (text_wave_first(&s->wave, &view)) {
+        GREBE_TRY(infer_view(s, &view, &n_rows, err));
+        /* Objects without fields are text, but a struct when a later one has fields. */
+        if (s->shape.n_fields > 0 && !json_shape_has_empty(&s->shape)) {
+            GREBE_TRY(text_wave_try(&s->wave, &is_done, err));
+        }
+    }
+    if (!is_done) {
+        GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+        GREBE_TRY(infer_view(s, &view, &n_rows, err));
+        if (s->shape.n_fields == 0) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
+                            s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
+        }
+    }
 out:
     return st;
 }
@@ -444,6 +469,7 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
     GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &o->sizes, BLOCK_BYTES, err));
     find_layout(s, o->is_lines);
     GREBE_TRY(infer(s, err));
+    text_wave_opened(&s->wave);
     GREBE_TRY(stream_export(ctx->a, &json_ops, s, out, err));
     s = NULL;
 out:
