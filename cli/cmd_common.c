@@ -255,3 +255,16 @@ int txn_options_from(struct cli *cli, grebe_txn_options *out)
     out->message = opt_get(cli, "message");
     return code;
 }
+
+void report_table(struct cli *cli, const grebe_table *table)
+{
+    grebe_table_info *info = NULL;
+    char size[16];
+    if (cli->is_quiet || grebe_table_info_get(table, &info, NULL) != GREBE_OK) {
+        return;
+    }
+    out_note(cli, "%s: version %lld, %lld rows, %zu column group%s, %s", grebe_table_path(table),
+             (long long)info->version, (long long)info->n_rows, info->n_groups,
+             info->n_groups == 1 ? "" : "s", size_text(size, info->data_bytes));
+    grebe_table_info_free(info);
+}

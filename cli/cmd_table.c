@@ -69,6 +69,17 @@ static const struct opt_spec add_column_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+static const struct opt_spec import_options[] = {
+    { "check", NULL, "decode every value of the files first; one with an error is exit 5", 0 },
+    { "columns", "A,B", "columns of the files that count (default: all)", 'c' },
+    { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
+    { "message", "TEXT", "kept in the version's log", 'm' },
+    { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
+    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    { "input-format", "FORMAT", "format of the files, when their content does not tell", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
 static const struct opt_spec tag_options[] = {
     { "delete", NULL, "remove the tag", 0 },
     { "message", "TEXT", "kept with the tag", 'm' },
@@ -145,6 +156,18 @@ static const struct cmd cmd_add_column_spec = {
     "columns get files of their own: no existing file is touched.",
     "grebe add-column words norms.parquet",
     add_column_options, write_options, 2, 2, cmd_add_column
+};
+static const struct cmd cmd_import_spec = {
+    "import", "import TABLE FILE… [--check] [--columns A,B]", "take existing files in place, without a copy",
+    "The files stay where they are, and must stay as they are. A table that is not there is made of them, "
+    "with one column group. Files whose columns the table has are rows behind its rows: a missing nullable "
+    "column reads as null, a narrower type is widened when it is read. Files whose columns the table does "
+    "not have are new columns, when they have as many rows as the table. Anything else is exit 11 with the "
+    "column, the expected and the found type. A file below TABLE/_data moves with the table; any other is "
+    "named by its absolute path.",
+    "grebe import all year/*.parquet --check\n"
+    "grebe import all norms.parquet --columns norm",
+    import_options, NULL, 2, ANY, cmd_import
 };
 static const struct cmd cmd_drop_column_spec = {
     "drop-column", "drop-column TABLE NAME…", "take columns out of the next version",
@@ -253,7 +276,7 @@ static const struct cmd cmd_completions_spec = {
 };
 
 const struct cmd *const cmd_list[] = {
-    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
+    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
     &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL

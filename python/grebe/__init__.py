@@ -13,7 +13,7 @@ from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
 from ._rows import Batch, Schema, Stream
-from ._table import Table, Transaction, _uri, open_table
+from ._table import Table, Transaction, _uri, _uris, open_table
 
 _core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema)
 
@@ -36,6 +36,13 @@ def open(uri, version=None, *, compat=None, storage_options=None):
     return open_table(uri, version, compat, storage_options)
 
 
+def import_files(uri, paths, *, columns=None, check=False, format=None, profile=None, on_conflict="rebase", message=None,
+                 durable=True):
+    """Take existing files in place, without a copy: a new table where there is none, else rows or columns of the one
+    in the folder. check: decode every value first."""
+    return _core.import_files(_uri(uri), _uris(paths), columns, check, format, on_conflict, message, durable, profile)
+
+
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
     """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream."""
     return _core.read(_uri(source), format, columns=columns, where=where, rows=rows, limit=limit,
@@ -55,4 +62,4 @@ def set_threads(n):
 
 __all__ = ["Auth", "Batch", "Cancelled", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
-           "Transaction", "UnknownOutcome", "Unsupported", "create", "open", "read", "set_threads", "write"]
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open", "read", "set_threads", "write"]

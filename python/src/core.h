@@ -87,6 +87,12 @@ int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
 /** (begin, end), slice, range or None. 0, or -1. */
 int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
 
+/* ---- core_files.c ---- */
+/** 0, or -1 with an exception. profile may be NULL. */
+int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
+                     grebe_txn_options *out);
+PyObject *core_import_files(PyObject *self, PyObject *args);
+
 /* ---- core_table.c, core_txn.c ---- */
 struct core_table {
     PyObject_HEAD

@@ -56,6 +56,7 @@ static PyMethodDef methods[] = {
     { "create", KW(core_table_create), METH_VARARGS | METH_KEYWORDS, NULL },
     { "read", KW(core_read), METH_VARARGS | METH_KEYWORDS, NULL },
     { "write", KW(core_write), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "import_files", core_import_files, METH_VARARGS, NULL },
     { "stream_from", core_stream_from, METH_O, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },

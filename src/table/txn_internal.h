@@ -77,6 +77,7 @@ struct grebe_txn {
     struct op_list additions;    /* struct staged * */
     struct ArrowSchema schema;   /* set_schema; empty: not */
     struct op_list files;        /* const char *: data files that this transaction wrote */
+    size_t n_imports;            /* of appends and additions: what grebe_txn_import made */
 };
 
 /** A zeroed slot at the end of a list. NULL: no memory. */
@@ -84,6 +85,13 @@ void *op_push(struct arena *arena, struct op_list *list, size_t size);
 /** Copy of a text in the transaction's arena. */
 grebe_status txn_text(struct grebe_txn *x, const char *text, manifest_text *out, grebe_error *err);
 const char *txn_name(struct grebe_txn *x, const char *text);
+
+/**
+ * Add an append or an addition to its list. One that does not fit the base is taken back, with the
+ * files that were written for it (those from number files_begin on).
+ */
+grebe_status txn_record(struct grebe_txn *x, struct op_list *list, struct staged *made,
+                        size_t files_begin, grebe_error *err);
 
 /** Whether anything was recorded. */
 bool txn_has_changes(const struct grebe_txn *x);

@@ -194,8 +194,8 @@ out:
     return st;
 }
 
-static grebe_status record(grebe_txn *x, struct op_list *list, struct staged *made,
-                           size_t files_begin, grebe_error *err)
+grebe_status txn_record(grebe_txn *x, struct op_list *list, struct staged *made,
+                        size_t files_begin, grebe_error *err)
 {
     struct draft d;
     struct staged **slot = op_push(&x->arena, list, sizeof *slot);
@@ -245,7 +245,7 @@ static grebe_status append_rows(grebe_txn *x, struct ArrowArrayStream *rows,
         }
         goto out;
     }
-    st = record(x, &x->appends, made, files_begin, err);
+    st = txn_record(x, &x->appends, made, files_begin, err);
 out:
     stage_release(&s);
     if (d.columns != NULL || d.base != NULL) {
@@ -281,7 +281,7 @@ static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
     }
     GREBE_TRY(plan_new_columns(&s, &d, &in, d.m.groups.n, err));
     GREBE_TRY(stage_write(&s, rows, &in.schema, &in.first, &made, err));
-    st = record(x, &x->additions, made, files_begin, err);
+    st = txn_record(x, &x->additions, made, files_begin, err);
 out:
     stage_release(&s);
     if (d.columns != NULL || d.base != NULL) {
