@@ -36,6 +36,14 @@ static const struct opt_spec open_only_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+#define POLICY_OPTIONS                                                                           \
+    { "group", "A,B", "columns that share files; may be repeated", 'g' },                        \
+    { "policy", "single|schema_based|size_based", "how columns without --group are split (docs/guide/policies.md)", 0 }, \
+    { "policy-patterns", "RX,RX", "schema_based: a group for the columns that match each pattern", 0 }, \
+    { "policy-formats", "F,F", "schema_based: file format of each pattern's group", 0 },         \
+    { "max-column-bytes", "SIZE", "size_based: columns with fewer bytes a row share files", 0 }, \
+    { "max-columns-in-group", "N", "size_based: most columns that share files", 0 }
+
 const struct opt_spec write_options[] = {
     { "message", "TEXT", "kept in the version's log", 'm' },
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
@@ -44,6 +52,8 @@ const struct opt_spec write_options[] = {
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of the data files", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
+    { "file-bytes", "SIZE", "in-memory bytes after which a group begins a new file", 0 },
+    { "property", "KEY=VALUE", "an option by its name in Milvus's library, such as writer.compression=zstd; may be repeated", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -51,7 +61,7 @@ const struct opt_spec write_options[] = {
 static const struct opt_spec create_options[] = {
     { "from", "SOURCE", "rows of the table; may be repeated", 0 },
     { "schema", "FILE", "make an empty table with this schema (as grebe schema --format json prints it)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    POLICY_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -65,7 +75,7 @@ static const struct opt_spec append_options[] = {
 static const struct opt_spec add_column_options[] = {
     { "columns", "A,B", "columns of the source to add (default: all)", 'c' },
     { "rows", "BEGIN:END", "rows of the table that the source's rows belong to (default: all)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    POLICY_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
 
@@ -137,7 +147,8 @@ static const struct cmd cmd_create_spec = {
     "Rows of all sources become version 1 of the table TABLE, a folder that is made. Without "
     "--group all scalar columns share files, and each vector or large binary column has files of its "
     "own, so that a scan of one vector column reads nothing else and a new column never touches "
-    "the old ones. With several sources the first decides the columns; the others must fit.",
+    "the old ones. With several sources the first decides the columns; the others must fit. "
+    "docs/guide/policies.md tells the other ways to split columns, and when a file ends.",
     "grebe create words --from glove_20k.parquet --group word,rank --group vector\n"
     "grebe create t --schema schema.json",
     create_options, write_options, 1, ANY, cmd_create

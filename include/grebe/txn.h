@@ -141,12 +141,6 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_set_schema(grebe_txn *txn,
 
 /* ---- operations on what lies in files already ---- */
 
-/** Key and value, both UTF-8 (a value may hold any byte but NUL). */
-typedef struct grebe_property {
-    const char *key;
-    const char *value;
-} grebe_property;
-
 /** A file of a column group. */
 typedef struct grebe_group_file {
     const char *path;      /**< absolute, a URI, or relative to the current folder as the table's

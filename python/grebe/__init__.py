@@ -26,7 +26,9 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
     together, each vector on its own). options: compression, compression_level, row_group_bytes,
-    row_group_rows, profile ("open" or "milvus")."""
+    row_group_rows, file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
+    policy_formats, "size_based" with max_column_bytes and max_columns_in_group), properties (a dict of options by their
+    names in Milvus's library, such as {"writer.policy": "single"})."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
     return _core.create(_uri(uri), data, options)
 

@@ -112,6 +112,8 @@ extern PyType_Spec core_table_spec, core_txn_spec;
 struct core_write_args {
     grebe_write_options o;
     grebe_group_spec *groups;
+    grebe_property *properties;
+    const char **lists[2];
     PyObject *keep; /* list of what the pointers live in */
 };
 int core_write_args(PyObject *options, struct core_write_args *out);

@@ -98,6 +98,7 @@ struct format_write_options {
     int64_t row_group_bytes;       /* in-memory bytes per row group; 0: default */
     int64_t row_group_rows;        /* most rows per group; 0: no such limit */
     int64_t expected_rows;         /* -1: unknown; lets the writer choose its group size */
+    bool is_without_dictionary;    /* values stand in pages as they are */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
     size_t n_metadata;
