@@ -12,10 +12,10 @@ duckdb, pandas and nanoarrow without being built for any of them.
 from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
-from ._rows import Batch, Schema, Stream
+from ._rows import Batch, Chunks, Schema, Stream
 from ._table import Table, Transaction, _uri, _uris, open_table
 
-_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema)
+_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks)
 
 __version__ = _core.version
 Column = _core.Column
@@ -62,6 +62,6 @@ def set_threads(n):
     _core.set_threads(n or 0)
 
 
-__all__ = ["Auth", "Batch", "Cancelled", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
+__all__ = ["Auth", "Batch", "Cancelled", "Chunks", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
            "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open", "read", "set_threads", "write"]

@@ -58,6 +58,10 @@ class Table(_core.Table):
         """Number of rows, of those for which `where` is true."""
         return self._count(where)
 
+    def chunks(self, group=0, columns=None):
+        """The pieces that a column group is read in, for who schedules reading on their own: a Chunks."""
+        return self._chunks(group, columns)
+
     def check(self, deep=False):
         """Findings of a verification: a list of (severity, place, message); empty when all is well."""
         return self._check(deep)

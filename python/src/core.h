@@ -26,7 +26,8 @@
 struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
-    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class;
+    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
+             *chunks_class;
 };
 extern struct core_state core;
 
@@ -86,6 +87,10 @@ int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n
 int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
 /** (begin, end), slice, range or None. 0, or -1. */
 int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
+
+/* ---- core_chunks.c ---- */
+PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs);
+extern PyType_Spec core_chunks_spec;
 
 /* ---- core_files.c ---- */
 /** 0, or -1 with an exception. profile may be NULL. */
