@@ -61,6 +61,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_chunks_info(const grebe_chunks *ch
  * The columns that a chunk gives.
  *
  * @param out Struct schema, owned by the caller; empty on failure.
+ * @return GREBE_OK; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_chunks_schema(const grebe_chunks *chunks,
                                                             struct ArrowSchema *out,

@@ -59,6 +59,7 @@ static grebe_status read_group_sizes(const struct pq_file *f, const struct pq_by
     const unsigned char *p = text->data;
     const unsigned char *end = p == NULL ? NULL : p + text->len;
     uint32_t n = 0;
+    bool is_more = false; /* a ';' was read, and an entry must follow */
     while (p < end) {
         uint64_t fields[3];
         for (int i = 0; i < 3; i++) {
@@ -72,15 +73,17 @@ static grebe_status read_group_sizes(const struct pq_file *f, const struct pq_by
             *size = fields[0];
         }
         n++;
-        if (p < end && (*p++ != ';' || n > f->footer.n_row_groups)) {
+        is_more = p < end && *p == ';';
+        p += is_more;
+        if (is_more ? n >= f->footer.n_row_groups : p < end) {
             break;
         }
     }
-    if (n != f->footer.n_row_groups || p != end) {
+    if (n != f->footer.n_row_groups || p != end || is_more) {
         return GREBE_FAIL(err, GREBE_ECORRUPT,
                           "row_group_metadata: expected %" PRIu32 " entries, one a row group, "
-                          "found %s%" PRIu32, f->footer.n_row_groups, p != end ? "more than " : "",
-                          n);
+                          "found %s%" PRIu32, f->footer.n_row_groups,
+                          p != end || is_more ? "more than " : "", n);
     }
     return GREBE_OK;
 }
