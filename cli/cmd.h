@@ -80,6 +80,7 @@ extern const struct opt_spec write_options[]; /* --on-conflict --message --durab
 int cmd_create(struct cli *cli);
 int cmd_append(struct cli *cli);
 int cmd_add_column(struct cli *cli);
+int cmd_import(struct cli *cli);
 int cmd_drop_column(struct cli *cli);
 int cmd_rename_column(struct cli *cli);
 int cmd_tag(struct cli *cli);
@@ -113,6 +114,9 @@ int scan_options_from(struct cli *cli, grebe_scan_options *out);
 /** Fill write options from --group, --compression, …, and transaction options. */
 int write_options_from(struct cli *cli, grebe_write_options *out);
 int txn_options_from(struct cli *cli, grebe_txn_options *out);
+
+/** Report what was made, where it is and how large: for people, so on standard error. */
+void report_table(struct cli *cli, const grebe_table *table);
 
 /** "a,\"b,c\",d" to names, cli_alloc'd. Exit code. */
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n);

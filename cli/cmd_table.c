@@ -46,6 +46,14 @@ static const struct opt_spec open_only_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+#define POLICY_OPTIONS                                                                           \
+    { "group", "A,B", "columns that share files; may be repeated", 'g' },                        \
+    { "policy", "single|schema_based|size_based", "how columns without --group are split (docs/guide/policies.md)", 0 }, \
+    { "policy-patterns", "RX,RX", "schema_based: a group for the columns that match each pattern", 0 }, \
+    { "policy-formats", "F,F", "schema_based: file format of each pattern's group", 0 },         \
+    { "max-column-bytes", "SIZE", "size_based: columns with fewer bytes a row share files", 0 }, \
+    { "max-columns-in-group", "N", "size_based: most columns that share files", 0 }
+
 const struct opt_spec write_options[] = {
     { "message", "TEXT", "kept in the version's log", 'm' },
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
@@ -55,6 +63,8 @@ const struct opt_spec write_options[] = {
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
     PARQUET_OPTIONS,
+    { "file-bytes", "SIZE", "in-memory bytes after which a group begins a new file", 0 },
+    { "property", "KEY=VALUE", "an option by its name in Milvus's library, such as writer.compression=zstd; may be repeated", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -62,7 +72,7 @@ const struct opt_spec write_options[] = {
 static const struct opt_spec create_options[] = {
     { "from", "SOURCE", "rows of the table; may be repeated", 0 },
     { "schema", "FILE", "make an empty table with this schema (as grebe schema --format json prints it)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    POLICY_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -76,7 +86,18 @@ static const struct opt_spec append_options[] = {
 static const struct opt_spec add_column_options[] = {
     { "columns", "A,B", "columns of the source to add (default: all)", 'c' },
     { "rows", "BEGIN:END", "rows of the table that the source's rows belong to (default: all)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    POLICY_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec import_options[] = {
+    { "check", NULL, "decode every value of the files first; one with an error is exit 5", 0 },
+    { "columns", "A,B", "columns of the files that count (default: all)", 'c' },
+    { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
+    { "message", "TEXT", "kept in the version's log", 'm' },
+    { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
+    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    { "input-format", "FORMAT", "format of the files, when their content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
 
@@ -138,7 +159,8 @@ static const struct cmd cmd_create_spec = {
     "Rows of all sources become version 1 of the table TABLE, a folder that is made. Without "
     "--group all scalar columns share files, and each vector or large binary column has files of its "
     "own, so that a scan of one vector column reads nothing else and a new column never touches "
-    "the old ones. With several sources the first decides the columns; the others must fit.",
+    "the old ones. With several sources the first decides the columns; the others must fit. "
+    "docs/guide/policies.md tells the other ways to split columns, and when a file ends.",
     "grebe create words --from glove_20k.parquet --group word,rank --group vector\n"
     "grebe create t --schema schema.json",
     create_options, write_options, 1, ANY, cmd_create
@@ -157,6 +179,18 @@ static const struct cmd cmd_add_column_spec = {
     "columns get files of their own: no existing file is touched.",
     "grebe add-column words norms.parquet",
     add_column_options, write_options, 2, 2, cmd_add_column
+};
+static const struct cmd cmd_import_spec = {
+    "import", "import TABLE FILE… [--check] [--columns A,B]", "take existing files in place, without a copy",
+    "The files stay where they are, and must stay as they are. A table that is not there is made of them, "
+    "with one column group. Files whose columns the table has are rows behind its rows: a missing nullable "
+    "column reads as null, a narrower type is widened when it is read. Files whose columns the table does "
+    "not have are new columns, when they have as many rows as the table. Anything else is exit 11 with the "
+    "column, the expected and the found type. A file below TABLE/_data moves with the table; any other is "
+    "named by its absolute path.",
+    "grebe import all year/*.parquet --check\n"
+    "grebe import all norms.parquet --columns norm",
+    import_options, NULL, 2, ANY, cmd_import
 };
 static const struct cmd cmd_drop_column_spec = {
     "drop-column", "drop-column TABLE NAME…", "take columns out of the next version",
@@ -274,7 +308,7 @@ static const struct cmd cmd_stats_spec = {
 };
 
 const struct cmd *const cmd_list[] = {
-    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
+    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
     &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL

@@ -12,10 +12,10 @@ duckdb, pandas and nanoarrow without being built for any of them.
 from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
-from ._rows import Batch, Schema, Stream
-from ._table import Table, Transaction, _uri, open_table
+from ._rows import Batch, Chunks, Schema, Stream
+from ._table import Table, Transaction, _uri, _uris, open_table
 
-_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema)
+_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks)
 
 __version__ = _core.version
 Column = _core.Column
@@ -25,7 +25,9 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
     """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
-    together, each vector on its own). options: profile ("open" or "milvus"), and those of write()."""
+    together, each vector on its own). options: those of write(), file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
+    policy_formats, "size_based" with max_column_bytes and max_columns_in_group), properties (a dict of options by their
+    names in Milvus's library, such as {"writer.policy": "single"})."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
     return _core.create(_uri(uri), data, options)
 
@@ -33,6 +35,13 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
 def open(uri, version=None, *, compat=None, storage_options=None):
     """Open a version of a table: the latest, a number, a tag, or a time."""
     return open_table(uri, version, compat, storage_options)
+
+
+def import_files(uri, paths, *, columns=None, check=False, format=None, profile=None, on_conflict="rebase", message=None,
+                 durable=True):
+    """Take existing files in place, without a copy: a new table where there is none, else rows or columns of the one
+    in the folder. check: decode every value first."""
+    return _core.import_files(_uri(uri), _uris(paths), columns, check, format, on_conflict, message, durable, profile)
 
 
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
@@ -62,6 +71,6 @@ def set_threads(n):
     _core.set_threads(n or 0)
 
 
-__all__ = ["Auth", "Batch", "Cancelled", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
+__all__ = ["Auth", "Batch", "Cancelled", "Chunks", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
-           "Transaction", "UnknownOutcome", "Unsupported", "create", "open", "read", "set_threads", "write"]
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open", "read", "set_threads", "write"]

@@ -512,7 +512,13 @@ static PyObject *table_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *chunks_of(grebe_table *t, PyObject *args, PyObject *kwargs)
+{
+    return core_chunks_open(t, args, kwargs);
+}
+
 TABLE_METHOD(scan)
+TABLE_METHOD(chunks)
 TABLE_METHOD(take)
 TABLE_METHOD(count)
 TABLE_METHOD(log)
@@ -530,6 +536,7 @@ static PyObject *table_get_tags(PyObject *self, void *unused)
 
 #define KW(fn) ((PyCFunction)(void (*)(void))(fn))
 static PyMethodDef table_methods[] = {
+    { "_chunks", KW(table_chunks), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_scan", KW(table_scan), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_take", KW(table_take), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_count", KW(table_count), METH_VARARGS | METH_KEYWORDS, NULL },

@@ -153,6 +153,11 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     grebe_write_options given = GREBE_WRITE_OPTIONS_INIT;
     GREBE_TRY(options_copy(&given, sizeof given, options, err));
     struct format_write_options o = format_options(ctx, &given);
+    if (given.policy != GREBE_POLICY_DEFAULT || given.file_bytes != 0 || given.n_properties != 0) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: one file has no policy, file_bytes or properties",
+                        path);
+        goto out;
+    }
     if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
                         "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .json or .jsonl, "

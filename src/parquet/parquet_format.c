@@ -38,4 +38,6 @@ const struct format_reader_ops pq_reader_ops = {
     .stored_bytes = pq_stored_bytes,
     .check = pq_check,
     .inspect = pq_inspect,
+    .memory_bytes = pq_memory_bytes,
+    .find_metadata = pq_find_metadata,
 };

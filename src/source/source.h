@@ -91,6 +91,19 @@ struct format_reader_ops {
 
     /** The file's anatomy as one JSON object, appended to dst (docs/json/inspect.md). */
     grebe_status (*inspect)(struct format_reader *r, struct buf *dst, grebe_error *err);
+
+    /**
+     * Bytes that the columns (NULL: all) of the chunk take in memory, as the file tells. NULL op:
+     * the format does not know. A chunk beyond the end gives 0, after what the file says of its
+     * chunks was verified.
+     */
+    grebe_status (*memory_bytes)(struct format_reader *r, const int *columns, size_t n_columns,
+                                 size_t chunk, uint64_t *out, grebe_error *err);
+
+    /** The value of a key of the file's own metadata, borrowed from the reader; false: not there.
+     *  NULL op: the format has no such pairs. */
+    bool (*find_metadata)(struct format_reader *r, const char *key, const char **value,
+                          size_t *len);
 };
 
 /** Head of every open file of rows. Immutable after open. */
@@ -126,6 +139,7 @@ struct format_write_options {
     const char *const *bloom_columns;
     size_t n_bloom_columns;
     double bloom_rate;             /* false positives; 0: default */
+    bool is_without_dictionary;    /* values stand in pages as they are */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
     size_t n_metadata;
@@ -186,6 +200,13 @@ struct file_format {
 struct source_registry {
     const struct file_format *const *formats; /* NULL-ended, in the order of sniffing */
 };
+
+/**
+ * The format of a file by its first and last bytes; GREBE_EUNSUPPORTED when none fits (the
+ * ending of the name is not looked at).
+ */
+grebe_status format_of_file(struct io_store *store, const char *path,
+                            const struct file_format **out, grebe_error *err);
 
 /** The format of that name; GREBE_EUNSUPPORTED naming what there is. */
 grebe_status format_find(const grebe_context *ctx, const char *name,
