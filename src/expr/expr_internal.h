@@ -10,7 +10,7 @@
 #include "arrow/arrow_internal.h"
 #include "base/arena.h"
 #include "expr/expr.h"
-#include "expr/expr_decimal.h"
+#include "base/decimal.h"
 
 enum expr_op {
     OP_LITERAL,

@@ -22,6 +22,7 @@ static const char *const extensions[] = { "parquet", "parq", NULL };
 const struct file_format parquet_format = {
     .name = "parquet",
     .extensions = extensions,
+    .is_for_tables = true,
     .sniff = sniff,
     .open = pq_open,
     .create = parquet_writer_create,
@@ -37,4 +38,6 @@ const struct format_reader_ops pq_reader_ops = {
     .stored_bytes = pq_stored_bytes,
     .check = pq_check,
     .inspect = pq_inspect,
+    .memory_bytes = pq_memory_bytes,
+    .find_metadata = pq_find_metadata,
 };

@@ -173,6 +173,10 @@ void plan_release(struct plan *p);
 grebe_status plan_row_ids(const grebe_table *t, int64_t begin, int64_t n, struct ArrowArray *out,
                           grebe_error *err);
 
+/** Row of the id that stands at place i of what the caller asked for. GREBE_EINVAL; GREBE_ENOTFOUND. */
+grebe_status table_row_of(const grebe_table *t, size_t i, int64_t id, int64_t *row,
+                          grebe_error *err);
+
 /** Type of the row id column. */
 grebe_status row_id_schema(const grebe_allocator *a, bool is_nullable, struct ArrowSchema *out,
                            grebe_error *err);
