@@ -99,7 +99,7 @@ static void group_clear(struct pw_writer *w, struct pw_group *g)
     for (uint32_t i = 0; i < w->schema.n_leaves; i++) {
         pw_chunk_clear(&g->chunks[i]);
     }
-    g->n_rows = g->n_bytes = 0;
+    g->n_rows = g->n_bits = g->n_bytes = 0;
     g->is_full = false;
 }
 

@@ -410,7 +410,8 @@ grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b,
 struct pw_group {
     struct pw_chunk *chunks; /* shape [n_leaves] */
     int64_t n_rows;
-    int64_t n_bytes;         /* in-memory bytes as the plan counts them */
+    int64_t n_bits;          /* in memory, as the plan counts; profile milvus: n_bytes alone */
+    int64_t n_bytes;
     bool is_full;            /* encode and write */
 };
 
