@@ -16,6 +16,7 @@
 #include "grebe/arrow.h"
 #include "grebe/context.h"
 #include "grebe/status.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -201,12 +202,15 @@ typedef struct grebe_write_options {
 
     /** Threads, memory, cancel, progress. NULL: defaults. Borrowed. */
     const grebe_call_options *call;
+
+    /** Of files of CSV and TSV, as in grebe_print_options. NULL: defaults. Borrowed. */
+    const grebe_text_options *text;
 } grebe_write_options;
 
 #define GREBE_WRITE_OPTIONS_INIT                                                             \
     {                                                                                        \
         sizeof(grebe_write_options), GREBE_PROFILE_OPEN, 0, 0, INT32_MIN, 0, 0, false, 0, 0, \
-            -1, 0                                                                            \
+            -1, 0, 0                                                                         \
     }
 
 /** How a table is made. Fields beyond struct_size take their defaults. */

@@ -88,7 +88,8 @@ static const char *forced_format(const grebe_context *ctx, const char *uri, char
 }
 
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
-                              const char *format_name, grebe_error *err)
+                              const char *format_name, const grebe_source_options *o,
+                              grebe_error *err)
 {
     const struct file_format *format = NULL;
     const char *text = format_name != NULL ? source_text_format(format_name) : NULL;
@@ -105,7 +106,7 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     if (text != NULL) {
         s->kind = GREBE_SOURCE_STREAM;
         s->format = text;
-        st = source_text_of_file(s, path, text, err);
+        st = source_text_of_file(s, path, text, o, err);
         goto out;
     }
     if (is_ipc) {
@@ -148,7 +149,7 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         s->kind = GREBE_SOURCE_STREAM;
         if (text != NULL) {
             s->format = text;
-            return source_text_of_callback(s, o->read, o->read_ctx, text, err);
+            return source_text_of_callback(s, text, o, err);
         }
         s->format = "arrow";
         return source_stream_of_callback(s, o->read, o->read_ctx, err);
@@ -156,7 +157,7 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
         const char *rest = forced_format(s->ctx, uri, name, sizeof name);
         if (rest != NULL) {
-            return open_file(s, store, rest, name, err);
+            return open_file(s, store, rest, name, o, err);
         }
     }
     grebe_status st = table_uri_path(uri, &path, err);
@@ -164,11 +165,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         return st;
     }
     if (format != NULL) {
-        return open_file(s, store, path, format, err);
+        return open_file(s, store, path, format, o, err);
     }
     bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
     if (is_there && info.kind != IO_FOLDER) {
-        return open_file(s, store, path, NULL, err);
+        return open_file(s, store, path, NULL, o, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);
