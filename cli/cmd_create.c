@@ -10,20 +10,6 @@
 #include "out.h"
 #include "rows.h"
 
-/* Report what was made, where it went and how large it is: for people, so on standard error. */
-static void report(struct cli *cli, const grebe_table *table)
-{
-    grebe_table_info *info = NULL;
-    char size[16];
-    if (cli->is_quiet || grebe_table_info_get(table, &info, NULL) != GREBE_OK) {
-        return;
-    }
-    out_note(cli, "%s: version %lld, %lld rows, %zu column group%s, %s", grebe_table_path(table),
-             (long long)info->version, (long long)info->n_rows, info->n_groups,
-             info->n_groups == 1 ? "" : "s", size_text(size, info->data_bytes));
-    grebe_table_info_free(info);
-}
-
 /* Append every source to the transaction, then commit: one version whatever their number. */
 static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, size_t n_uris)
 {
@@ -56,7 +42,7 @@ static int commit(struct cli *cli, grebe_txn *txn)
     if (grebe_txn_commit(txn, NULL, &made, &err) != GREBE_OK) {
         return out_error(cli, cli->cmd->name, &err);
     }
-    report(cli, made);
+    report_table(cli, made);
     grebe_table_close(made);
     return 0;
 }
@@ -121,7 +107,7 @@ static int create_from_schema(struct cli *cli, const char *path)
     }
     free(text);
     if (code == 0) {
-        report(cli, made);
+        report_table(cli, made);
     }
     grebe_table_close(made);
     return code;

@@ -6,6 +6,7 @@
 
 #include "grebe/alloc.h"
 #include "grebe/arrow.h"
+#include "grebe/chunk.h"
 #include "grebe/context.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"

@@ -26,7 +26,8 @@
 struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
-    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class;
+    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
+             *chunks_class;
 };
 extern struct core_state core;
 
@@ -87,6 +88,16 @@ int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
 /** (begin, end), slice, range or None. 0, or -1. */
 int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
 
+/* ---- core_chunks.c ---- */
+PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs);
+extern PyType_Spec core_chunks_spec;
+
+/* ---- core_files.c ---- */
+/** 0, or -1 with an exception. profile may be NULL. */
+int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
+                     grebe_txn_options *out);
+PyObject *core_import_files(PyObject *self, PyObject *args);
+
 /* ---- core_table.c, core_txn.c ---- */
 struct core_table {
     PyObject_HEAD
@@ -102,10 +113,18 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_table_spec, core_txn_spec;
+
+/* ---- core_write.c ---- */
+/** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
+const char *core_text_item(PyObject *dict, const char *name);
 /** Fill write options from keyword values. The strings are borrowed from the dict. 0, or -1. */
 struct core_write_args {
     grebe_write_options o;
     grebe_group_spec *groups;
+    grebe_column_encoding *encodings;
+    const char **bloom;
+    grebe_property *properties;
+    const char **lists[2];
     PyObject *keep; /* list of what the pointers live in */
 };
 int core_write_args(PyObject *options, struct core_write_args *out);

@@ -31,26 +31,20 @@ static void txn_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Txn(table, on_conflict, message, durable) */
+/* Txn(table, on_conflict, message, durable, profile) */
 static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = { "table", "on_conflict", "message", "durable", NULL };
+    static char *keywords[] = { "table", "on_conflict", "message", "durable", "profile", NULL };
     PyObject *table = NULL;
-    const char *on_conflict = "rebase", *message = NULL;
+    const char *on_conflict = "rebase", *message = NULL, *profile = NULL;
     int durable = 1;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_txn_options o = GREBE_TXN_OPTIONS_INIT;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|szp", keywords, &table, &on_conflict, &message,
-                                     &durable)) {
+    grebe_txn_options o;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|szpz", keywords, &table, &on_conflict, &message,
+                                     &durable, &profile)) {
         return NULL;
     }
-    if (strcmp(on_conflict, "fail") == 0) {
-        o.on_conflict = GREBE_ON_CONFLICT_FAIL;
-    } else if (strcmp(on_conflict, "overwrite") == 0) {
-        o.on_conflict = GREBE_ON_CONFLICT_OVERWRITE;
-    } else if (strcmp(on_conflict, "rebase") != 0) {
-        PyErr_Format(PyExc_ValueError, "on_conflict: expected \"rebase\", \"fail\" or \"overwrite\", "
-                     "found \"%s\"", on_conflict);
+    if (core_txn_options(on_conflict, message, durable, profile, &o) != 0) {
         return NULL;
     }
     if (!PyObject_IsInstance(table, core.table_class)) {
@@ -61,8 +55,6 @@ static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (t == NULL) {
         return NULL;
     }
-    o.message = message;
-    o.is_not_durable = durable == 0;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *self = alloc(type, 0);
     if (self != NULL && grebe_txn_new(t, &o, &((struct core_txn *)self)->txn, &err) != GREBE_OK) {
@@ -118,6 +110,47 @@ static PyObject *txn_add_columns(PyObject *self, PyObject *args)
     return PyArg_ParseTuple(args, "OOO!", &data, &rows, &PyDict_Type, &options)
                ? write_rows(self, data, rows, options, false)
                : NULL;
+}
+
+/* _import(paths, columns, check, format) */
+static PyObject *txn_import(PyObject *self, PyObject *args)
+{
+    PyObject *paths = NULL, *columns = NULL, *keep_paths = NULL, *keep_columns = NULL;
+    const char **path_names = NULL, **column_names = NULL, *format = NULL;
+    size_t n_paths = 0;
+    int is_checked = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_import_options o = GREBE_IMPORT_OPTIONS_INIT;
+    grebe_status st = GREBE_EINVAL;
+    if (!PyArg_ParseTuple(args, "OOpz", &paths, &columns, &is_checked, &format)) {
+        return NULL;
+    }
+    grebe_txn *t = txn_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (core_names(paths, &keep_paths, &path_names, &n_paths) == 0 &&
+        core_names(columns, &keep_columns, &column_names, &o.n_columns) == 0) {
+        o.columns = column_names;
+        o.is_checked = is_checked != 0;
+        o.format = format;
+        ((struct core_txn *)self)->is_busy = true;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_txn_import(t, path_names, n_paths, &o, &err);
+        Py_END_ALLOW_THREADS
+        ((struct core_txn *)self)->is_busy = false;
+    }
+    PyMem_Free((void *)path_names);
+    PyMem_Free((void *)column_names);
+    Py_XDECREF(keep_paths);
+    Py_XDECREF(keep_columns);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (st != GREBE_OK) {
+        return core_raise(&err);
+    }
+    Py_RETURN_NONE;
 }
 
 static PyObject *finish(grebe_status st, const grebe_error *err)
@@ -191,6 +224,7 @@ static PyObject *txn_abort(PyObject *self, PyObject *unused)
 static PyMethodDef txn_methods[] = {
     { "_append", txn_append, METH_VARARGS, NULL },
     { "_add_columns", txn_add_columns, METH_VARARGS, NULL },
+    { "_import", txn_import, METH_VARARGS, NULL },
     { "_drop_column", txn_drop_column, METH_VARARGS, NULL },
     { "_rename_column", txn_rename_column, METH_VARARGS, NULL },
     { "_commit", txn_commit, METH_NOARGS, NULL },

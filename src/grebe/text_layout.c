@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arrow/arrow_schema.h"
 #include "base/context_internal.h"
 
 grebe_status text_layout_options(grebe_text_options *dst, const grebe_text_options *options,
@@ -30,6 +31,45 @@ grebe_status text_layout_options(grebe_text_options *dst, const grebe_text_optio
                           (long long)dst->sample_rows);
     }
     return GREBE_OK;
+}
+
+static grebe_status keep_text(struct arena *ar, const char **text, grebe_error *err)
+{
+    if (*text != NULL) {
+        *text = arena_str(ar, *text, strlen(*text));
+    }
+    return *text != NULL ? GREBE_OK : mem_fail(err, 1, "a text");
+}
+
+grebe_status text_layout_keep(struct arena *ar, const grebe_text_options *options,
+                              grebe_text_options *dst, struct ArrowSchema *schema, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    *dst = (grebe_text_options)GREBE_TEXT_OPTIONS_INIT;
+    memset(schema, 0, sizeof *schema);
+    GREBE_TRY(options_copy(dst, sizeof *dst, options, err));
+    const char **texts[] = { &dst->delimiter, &dst->quote, &dst->escape, &dst->comment };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        GREBE_TRY(*texts[i] != NULL ? keep_text(ar, texts[i], err) : GREBE_OK);
+    }
+    if (dst->nulls != NULL) {
+        const char **nulls = arena_array(ar, dst->n_nulls + 1, sizeof *nulls);
+        if (nulls == NULL) {
+            st = mem_fail(err, dst->n_nulls * sizeof *nulls, "texts");
+            goto out;
+        }
+        for (size_t i = 0; i < dst->n_nulls; i++) {
+            nulls[i] = dst->nulls[i];
+            GREBE_TRY(keep_text(ar, &nulls[i], err));
+        }
+        dst->nulls = nulls;
+    }
+    if (dst->schema != NULL) {
+        GREBE_TRY(schema_copy(ar->a, dst->schema, schema, err));
+        dst->schema = schema;
+    }
+out:
+    return st;
 }
 
 grebe_status text_layout_char(const char *text, const char *name, char *out, grebe_error *err)

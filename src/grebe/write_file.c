@@ -6,6 +6,7 @@
 #include "codec/codec_compress.h"
 #include "grebe/print.h"
 #include "grebe/text_layout.h"
+#include "ipc/ipc_format.h"
 #include "source/source.h"
 
 static const char *ending_of(const char *path)
@@ -16,6 +17,9 @@ static const char *ending_of(const char *path)
 
 static const struct file_format *format_of_ending(const grebe_context *ctx, const char *ending)
 {
+    if (strcmp(ending, ipc_stream_format.extensions[0]) == 0) {
+        return &ipc_stream_format;
+    }
     for (size_t i = 0; ctx->registry->formats[i] != NULL; i++) {
         const struct file_format *f = ctx->registry->formats[i];
         for (size_t j = 0; f->create != NULL && f->extensions[j] != NULL; j++) {
@@ -31,12 +35,8 @@ static struct format_write_options format_options(const grebe_context *ctx,
                                                   const grebe_write_options *o)
 {
     struct format_write_options f = FORMAT_WRITE_OPTIONS_INIT;
-    f.compression = o->compression;
-    f.compression_level = o->compression_level;
-    f.row_group_bytes = o->row_group_bytes;
-    f.row_group_rows = o->row_group_rows;
-    f.expected_rows = o->expected_rows;
-    f.is_profile_milvus = o->profile == GREBE_PROFILE_MILVUS;
+    format_write_options_from(o, &f);
+    f.is_bulk = true;
     f.call = call_options_resolve(ctx, o->call);
     return f;
 }
@@ -96,9 +96,11 @@ static const struct printed {
     const char *ending;
     grebe_print_format form;
     const char *delimiter;
-} printed[] = { { "arrows", GREBE_PRINT_ARROW, NULL }, { "csv", GREBE_PRINT_CSV, NULL },
-                { "tsv", GREBE_PRINT_CSV, "\t" },      { "json", GREBE_PRINT_JSON, NULL },
-                { "jsonl", GREBE_PRINT_JSONL, NULL },  { "ndjson", GREBE_PRINT_JSONL, NULL } };
+} printed[] = { { "csv", GREBE_PRINT_CSV, NULL },
+                { "tsv", GREBE_PRINT_CSV, "\t" },
+                { "json", GREBE_PRINT_JSON, NULL },
+                { "jsonl", GREBE_PRINT_JSONL, NULL },
+                { "ndjson", GREBE_PRINT_JSONL, NULL } };
 
 /* The ending before .gz or .zst, which text can have; *packed: the codec that it names. */
 static const struct printed *printed_form(const char *path, enum codec_id *packed)
@@ -120,9 +122,8 @@ static const struct printed *printed_form(const char *path, enum codec_id *packe
     }
     for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
         size_t n = strlen(printed[i].ending);
-        bool is_text = printed[i].form != GREBE_PRINT_ARROW;
-        if (len > n && base[len - n - 1] == '.' && memcmp(base + len - n, printed[i].ending, n) == 0 &&
-            (is_text || *packed == CODEC_NONE)) {
+        if (len > n && base[len - n - 1] == '.' &&
+            memcmp(base + len - n, printed[i].ending, n) == 0) {
             return &printed[i];
         }
     }
@@ -212,9 +213,14 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     grebe_write_options given = GREBE_WRITE_OPTIONS_INIT;
     GREBE_TRY(options_copy(&given, sizeof given, options, err));
     struct format_write_options o = format_options(ctx, &given);
+    if (given.policy != GREBE_POLICY_DEFAULT || given.file_bytes != 0 || given.n_properties != 0) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: one file has no policy, file_bytes or properties",
+                        path);
+        goto out;
+    }
     if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "%s: expected a name that ends in .parquet, .arrows, .csv, .tsv, .json or "
+                        "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .tsv, .json or "
                         ".jsonl (text also with .gz or .zst), found \".%s\"", path, ending);
         goto out;
     }

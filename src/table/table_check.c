@@ -72,6 +72,14 @@ static grebe_status check_reader(struct check *c, const struct manifest_group *g
                 file->row_begin, file->row_end, reader->n_rows);
     }
     check_columns(c, group, reader, path);
+    if (reader->ops->memory_bytes != NULL) {
+        uint64_t unused = 0;
+        grebe_error found = GREBE_ERROR_INIT;
+        grebe_status st = reader->ops->memory_bytes(reader, NULL, 0, SIZE_MAX, &unused, &found);
+        if (st != GREBE_OK) {
+            finding(c, true, path, "%s", found.message);
+        }
+    }
     c->place = path;
     return reader->ops->check == NULL
                ? GREBE_OK

@@ -143,7 +143,12 @@ static grebe_status file_new(const grebe_table *t, size_t group, size_t file,
     }
     GREBE_TRY(data_reader_open(t->ctx, t->store->store, t->snapshot->base, g->manifest, entry,
                                &f->reader, err));
+    f->reader->skip_checksums = t->skip_checksums;
     st = match_columns(t, f, err);
+    if (st == GREBE_OK && t->snapshot->version > 0 && f->reader->ops->memory_bytes != NULL) {
+        uint64_t unused = 0; /* what a file tells of its chunks is a part of the table: it must be true */
+        st = f->reader->ops->memory_bytes(f->reader, NULL, 0, SIZE_MAX, &unused, err);
+    }
     if (st == GREBE_OK && f->file_row_end > f->reader->n_rows) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT,
                         "expected rows [%" PRId64 ", %" PRId64 "), found a file of %" PRId64

@@ -39,6 +39,7 @@ struct grebe_table {
     struct table_store *store;
     char *path;
     int32_t compat;
+    bool skip_checksums; /* set before the table is given away */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */
@@ -170,6 +171,10 @@ void plan_release(struct plan *p);
 
 /** int64 array of the ids of rows [begin, begin + n). */
 grebe_status plan_row_ids(const grebe_table *t, int64_t begin, int64_t n, struct ArrowArray *out,
+                          grebe_error *err);
+
+/** Row of the id that stands at place i of what the caller asked for. GREBE_EINVAL; GREBE_ENOTFOUND. */
+grebe_status table_row_of(const grebe_table *t, size_t i, int64_t id, int64_t *row,
                           grebe_error *err);
 
 /** Type of the row id column. */
