@@ -120,5 +120,7 @@ void report_table(struct cli *cli, const grebe_table *table);
 
 /** "a,\"b,c\",d" to names, cli_alloc'd. Exit code. */
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n);
+/** As split_names; a text may be empty. */
+int split_words(struct cli *cli, const char *text, const char ***out, size_t *n);
 
 #endif

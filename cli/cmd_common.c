@@ -10,6 +10,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "text_options.h"
 
 struct cli_block {
     struct cli_block *next;
@@ -95,6 +96,8 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_text_options text;
+    struct ArrowSchema schema = { 0 };
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
@@ -103,8 +106,17 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     o.read = read_stdin;
     o.read_ctx = cli;
     o.table = &table;
-    grebe_status st = grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err);
-    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+    o.text = &text;
+    o.call = &cli->call;
+    code = text_options_from(cli, &text, &schema);
+    if (code == 0 && grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err) !=
+                         GREBE_OK) {
+        code = out_error(cli, cli->cmd->name, &err);
+    }
+    if (schema.release != NULL) {
+        schema.release(&schema);
+    }
+    return code;
 }
 
 int open_table(struct cli *cli, const char *uri, grebe_table **out)
@@ -147,6 +159,28 @@ static bool next_name(const char **text, char *dst)
     *dst = '\0';
     *text = p;
     return true;
+}
+
+int split_words(struct cli *cli, const char *text, const char ***out, size_t *n)
+{
+    size_t max = 1, count = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        max += *p == ',';
+    }
+    const char **words = cli_alloc(cli, max, sizeof *words);
+    for (const char *p = text;; p++) {
+        char *word = cli_alloc(cli, strlen(p) + 1, 1);
+        if (!next_name(&p, word)) {
+            return out_usage(cli, "expected texts separated by commas, found \"%s\"", text);
+        }
+        words[count++] = word;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    *out = words;
+    *n = count;
+    return 0;
 }
 
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n)

@@ -13,6 +13,7 @@
 #include "grebe/source.h"
 #include "grebe/status.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 #include "grebe/txn.h"
 #include "grebe/version.h"
 

@@ -10,6 +10,7 @@
 #include "grebe/print.h"
 #include "grebe/scan.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,11 +47,17 @@ typedef struct grebe_source_options {
 
     /** For tables (skip_checksums: also for files); NULL: defaults. Borrowed for the call. */
     const grebe_table_open_options *table;
+
+    /** For text; NULL: defaults. Borrowed for the call. */
+    const grebe_text_options *text;
+
+    /** Token and threads while types are inferred; NULL: defaults. Borrowed for the call. */
+    const grebe_call_options *call;
 } grebe_source_options;
 
 #define GREBE_SOURCE_OPTIONS_INIT                       \
     {                                                   \
-        sizeof(grebe_source_options), 0, 0, 0, 0        \
+        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0  \
     }
 
 /**
