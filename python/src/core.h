@@ -97,6 +97,8 @@ extern PyType_Spec core_chunks_spec;
 int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
                      grebe_txn_options *out);
 PyObject *core_import_files(PyObject *self, PyObject *args);
+PyObject *core_open_packed(PyObject *self, PyObject *args);
+PyObject *core_write_packed(PyObject *self, PyObject *args);
 
 /* ---- core_table.c, core_txn.c ---- */
 struct core_table {
