@@ -115,6 +115,16 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_table_spec, core_txn_spec;
+/** The open transaction of a Txn that no other call uses; NULL with an exception. */
+grebe_txn *core_txn_of(PyObject *self);
+/* ---- core_txn_files.c: methods of Txn ---- */
+PyObject *core_txn_append_files(PyObject *self, PyObject *args);
+PyObject *core_txn_add_group(PyObject *self, PyObject *args);
+PyObject *core_txn_add_delta_log(PyObject *self, PyObject *args);
+PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
+PyObject *core_txn_add_index(PyObject *self, PyObject *args);
+PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
+PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
 /** Fill write options from keyword values. The strings are borrowed from the dict. 0, or -1. */
 struct core_write_args {
     grebe_write_options o;
