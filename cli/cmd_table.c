@@ -239,7 +239,8 @@ static const struct cmd cmd_tag_spec = {
 static const struct cmd cmd_head_spec = {
     "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
     "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
-    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is. Several "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER "
+    "reads the packed files of Milvus's second storage format. Several "
     "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
     NULL, read_options, 1, ANY, cmd_head

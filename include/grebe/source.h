@@ -65,7 +65,8 @@ typedef struct grebe_source_options {
  *
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
- *                FORMAT:PATH ("parquet:data.bin"), or a pattern (grebe_source_open_many). Borrowed.
+ *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder (grebe/packed.h),
+ *                or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
  * @param err     Details on failure; may be NULL.

@@ -59,6 +59,8 @@ static PyMethodDef methods[] = {
     { "read", KW(core_read), METH_VARARGS | METH_KEYWORDS, NULL },
     { "write", KW(core_write), METH_VARARGS | METH_KEYWORDS, NULL },
     { "import_files", core_import_files, METH_VARARGS, NULL },
+    { "open_packed", core_open_packed, METH_VARARGS, NULL },
+    { "write_packed", core_write_packed, METH_VARARGS, NULL },
     { "stream_from", core_stream_from, METH_O, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },

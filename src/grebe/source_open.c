@@ -170,7 +170,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         return source_stream_of_callback(s, o->read, o->read_ctx, err);
     }
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
+        const char *packed = source_packed_paths(uri);
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
+        if (packed != NULL) {
+            return source_packed_open(s, store->store, packed, err);
+        }
         if (rest != NULL) {
             return open_file(s, store, rest, name, o, err);
         }
