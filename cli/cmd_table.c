@@ -55,6 +55,7 @@ const struct opt_spec read_options[] = {
     { "limit", "N", "at most N rows", 'n' },
     { "batch-rows", "N", "at most N rows in a batch of the output stream", 0 },
     { "with-row-id", NULL, "add the row id as first column, _rowid", 0 },
+    { "cast", "COL=TYPE", "give a column another type, after --where; values that do not fit are errors; may be repeated", 0 },
     OPEN_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };

@@ -63,6 +63,8 @@ int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
 int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
 /** New objects; the Arrow structures are moved in (released on failure too). */
 PyObject *core_stream_new(struct ArrowArrayStream *stream);
+/** cast(rows, [(column, type), …]) -> Stream */
+PyObject *core_cast(PyObject *self, PyObject *args);
 PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
 PyObject *core_schema_new(struct ArrowSchema *schema);
 /** Module functions for dicts of arrays. */
