@@ -66,6 +66,25 @@ def write(path, data, *, compression=None, durable=False, **options):
     return _core.write(_uri(path), data, options)
 
 
+def open_packed(paths, fields=None):
+    """Packed files (Milvus's second storage format) as a Table without versions. fields: numbers, or an Arrow schema
+    whose fields have them (metadata "PARQUET:field_id"); one that no file has is null."""
+    is_schema = hasattr(fields, "__arrow_c_schema__")
+    return _core.open_packed(_uris(paths), None if is_schema else fields, fields if is_schema else None)
+
+
+def read_packed(paths, fields=None, columns=None, where=None, *, rows=None, limit=None, batch_rows=None):
+    """Rows of packed files, as a Stream: open_packed(paths, fields).scan(…)."""
+    return open_packed(paths, fields).scan(columns, where, rows, limit, batch_rows)
+
+
+def write_packed(paths, data, *, groups=None, durable=False, **options):
+    """Write rows as packed files: one path for each group of column names, every field with a number (metadata
+    "PARQUET:field_id"). Gives the number of rows."""
+    options.update(groups=groups, durable=durable)
+    return _core.write_packed(_uris(paths), data, options)
+
+
 def set_threads(n):
     """Threads that one call may use at most; None or 0: one per core."""
     _core.set_threads(n or 0)
@@ -73,4 +92,5 @@ def set_threads(n):
 
 __all__ = ["Auth", "Batch", "Cancelled", "Chunks", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
-           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open", "read", "set_threads", "write"]
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open",
+           "open_packed", "read_packed", "write_packed", "read", "set_threads", "write"]

@@ -51,7 +51,8 @@ static void check_columns(struct check *c, const struct manifest_group *group,
 {
     for (size_t i = 0; i < group->columns.n; i++) {
         int field = 0;
-        if (schema_find(&reader->schema, manifest_column_at(group, i), &field, NULL) != GREBE_OK) {
+        if (table_find_field(c->t, &reader->schema, NULL, manifest_column_at(group, i), &field,
+                             NULL) != GREBE_OK) {
             finding(c, false, path, "column \"%.64s\" is not in the file: it reads as null",
                     manifest_column_at(group, i));
         }
