@@ -98,10 +98,16 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
     grebe_text_options text;
     struct ArrowSchema schema = { 0 };
+    int int96 = 0;
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
     }
+    code = opt_choice(cli, "int96", "ns|us", &int96);
+    if (code != 0) {
+        return code;
+    }
+    o.is_int96_us = int96 == 1;
     o.format = opt_get(cli, "input-format");
     o.read = read_stdin;
     o.read_ctx = cli;

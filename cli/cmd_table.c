@@ -33,6 +33,7 @@ const struct opt_spec common_options[] = {
     { "schema", "FILE", "types of columns of text (as grebe schema --format json prints them)", 0 }
 
 #define OPEN_OPTIONS                                                                             \
+    { "int96", "ns|us", "unit of the 96-bit times of old Parquet files (default ns)", 0 },       \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
     { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
