@@ -32,7 +32,7 @@ static void sign_extend(const unsigned char *src, int32_t width_in, unsigned cha
         for (size_t i = 0; i < n; i++) {
             int64_t low = width_in == 4 ? (int64_t)(int32_t)load_le32(src + 4 * i)
                                         : (int64_t)load_le64(src + 8 * i);
-            int64_t high = low >> 63;
+            int64_t high = low < 0 ? -1 : 0;
             memcpy(dst + 16 * i, &low, 8);
             memcpy(dst + 16 * i + 8, &high, 8);
         }
@@ -77,7 +77,7 @@ static size_t decimals_be_16(const unsigned char *src, size_t w, unsigned char *
         unsigned shift = 64 - 8 * (unsigned)w;
         for (size_t i = 0; i < n_fast; i++) {
             int64_t low = (int64_t)__builtin_bswap64(load_le64(src + i * w)) >> shift;
-            int64_t high = low >> 63;
+            int64_t high = low < 0 ? -1 : 0;
             memcpy(dst + 16 * i, &low, 8);
             memcpy(dst + 16 * i + 8, &high, 8);
         }

@@ -179,6 +179,11 @@ def test_checksums_that_do_not_fit():
             read(name, column)
 
 
+def test_checksums_left_uncompared_give_the_rows():
+    for name in ("datapage_v1-corrupt-checksum", "rle-dict-uncompressed-corrupt-checksum"):
+        assert_same(read(name, verify=False), pq.read_table(path_of(name)))
+
+
 def test_int96_beyond_nanoseconds_is_an_error():
     """Others wrap the last row, or cut to microseconds."""
     with pytest.raises(grebe.SchemaMismatch, match="INT96"):
