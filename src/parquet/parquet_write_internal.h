@@ -143,11 +143,11 @@ struct pw_input {
     bool is_changed;              /* there is one */
 };
 
-/** The schema as it is written: values instead of runs. And as ARROW:schema keeps that one: lists
- *  instead of list views. */
+/** The schema as it is written: values instead of runs. */
 grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
                                struct ArrowSchema *out, grebe_error *err);
-grebe_status pw_schema_kept(const grebe_allocator *a, const struct ArrowSchema *written,
+/** The schema as ARROW:schema keeps it: less what readers cannot follow. */
+grebe_status pw_schema_kept(const grebe_allocator *a, const struct pw_schema *schema,
                             struct ArrowSchema *out, grebe_error *err);
 /** *in is zeroed before; release it on failure too. @param given Checked. */
 grebe_status pw_input_init(struct pw_input *in, const grebe_allocator *a, struct arena *ar,

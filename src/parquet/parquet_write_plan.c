@@ -15,8 +15,8 @@ enum { GROUP_ROWS_MAX = 1 << 20 };
 /* ---- what rows take in memory ---- */
 
 /*
- * In bits. As Arrow C++ counts (is_arrow): whole buffers of a batch, which the milvus profile
- * needs; or so that the parts of a batch add up to it, wherever it was cut.
+ * In bits. As Arrow C++ counts (is_arrow): the buffers of a batch, which the milvus profile
+ * needs; or values alone, whose parts add up wherever a batch is cut.
  */
 struct measure {
     bool is_arrow;
@@ -124,14 +124,12 @@ static int64_t array_bits(const struct measure *m, const struct ArrowSchema *f,
     struct arrow_type t;
     const int64_t at = array->offset + begin;
     int64_t total = 0;
-    bool has_validity = false;
 
     if (arrow_type_of(f, &t, NULL) != GREBE_OK) {
         return 0; /* the schema was checked; only a size estimate is at stake */
     }
-    has_validity = m->is_arrow ? array->n_buffers > 0 && array->buffers[0] != NULL
-                               : t.is_nullable;
-    if (has_validity && t.kind != ARROW_NULL) {
+    if (m->is_arrow && array->n_buffers > 0 && array->buffers[0] != NULL &&
+        t.kind != ARROW_NULL) {
         total += bitmap_bits(m, n);
     }
     if (t.kind != ARROW_STRUCT) {
