@@ -279,7 +279,7 @@ grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf
 }
 
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
-                                     struct buf *dst, grebe_error *err)
+                                     bool is_arrow, struct buf *dst, grebe_error *err)
 {
     const size_t count = pw_dictionary_count(d);
     const unsigned width = bitpack_width(count > 0 ? count - 1 : 0);
@@ -287,7 +287,9 @@ grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begi
     grebe_status st = buf_put_byte(dst, (uint8_t)width, err);
 
     assert(begin + n <= d->n_values);
-    return st == GREBE_OK && n > 0
-               ? rle_encode_indices(dst, index + begin, (size_t)n, width, err)
-               : st;
+    if (st != GREBE_OK || n == 0) {
+        return st;
+    }
+    return is_arrow ? rle_encode_u32(dst, index + begin, (size_t)n, width, err)
+                    : rle_encode_indices(dst, index + begin, (size_t)n, width, err);
 }

@@ -377,8 +377,9 @@ size_t pw_dictionary_size(const struct pw_dictionary *d, int64_t n);
 /** The dictionary page's body; the body of index values [begin, begin + n). */
 grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
                                        grebe_error *err);
+/** @param is_arrow In the runs that Arrow C++ writes. */
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
-                                     struct buf *dst, grebe_error *err);
+                                     bool is_arrow, struct buf *dst, grebe_error *err);
 
 /**
  * parquet_write_choose.c: the encoding of all data pages. Where it is RLE_DICTIONARY,

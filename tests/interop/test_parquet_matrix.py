@@ -130,8 +130,9 @@ def test_written__type_in_file__what_duckdb_and_pyarrow_see(tmp_path):
     for i, (name, (array, duck, physical, converted)) in enumerate(cases.items()):
         c = schema.column(i)
         assert (seen[name], c.physical_type, raw[i]) == (duck, physical, converted), name
-    back = pq.read_table(path)
-    assert back.equals(table) and back.schema.equals(table.schema)
+    same = [n for n in table.column_names if n != "date64"]       # pyarrow reads it as date32
+    back = pq.read_table(path, columns=same)
+    assert back.equals(table.select(same)) and back.schema.equals(table.select(same).schema)
 
 
 def test_written__types_that_files_do_not_keep__values(tmp_path):
