@@ -80,6 +80,7 @@ extern const struct opt_spec write_options[]; /* --on-conflict --message --durab
 int cmd_create(struct cli *cli);
 int cmd_append(struct cli *cli);
 int cmd_add_column(struct cli *cli);
+int cmd_import(struct cli *cli);
 int cmd_drop_column(struct cli *cli);
 int cmd_rename_column(struct cli *cli);
 int cmd_tag(struct cli *cli);
@@ -88,6 +89,7 @@ int cmd_scan(struct cli *cli);
 int cmd_count(struct cli *cli);
 int cmd_take(struct cli *cli);
 int cmd_schema(struct cli *cli);
+int cmd_stats(struct cli *cli);
 int cmd_info(struct cli *cli);
 int cmd_log(struct cli *cli);
 int cmd_explain(struct cli *cli);
@@ -102,6 +104,8 @@ int cmd_completions(struct cli *cli);
 
 /** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */
 int open_source(struct cli *cli, const char *uri, grebe_source **out);
+/** Open n sources as one. */
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out);
 /** Open a table for writing (or for log, tag, …). */
 int open_table(struct cli *cli, const char *uri, grebe_table **out);
 
@@ -111,7 +115,12 @@ int scan_options_from(struct cli *cli, grebe_scan_options *out);
 int write_options_from(struct cli *cli, grebe_write_options *out);
 int txn_options_from(struct cli *cli, grebe_txn_options *out);
 
+/** Report what was made, where it is and how large: for people, so on standard error. */
+void report_table(struct cli *cli, const grebe_table *table);
+
 /** "a,\"b,c\",d" to names, cli_alloc'd. Exit code. */
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n);
+/** As split_names; a text may be empty. */
+int split_words(struct cli *cli, const char *text, const char ***out, size_t *n);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "text_options.h"
 
 struct cli_block {
     struct cli_block *next;
@@ -73,10 +74,12 @@ static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
 
 static int table_options(struct cli *cli, grebe_table_open_options *out)
 {
-    int compat = 0;
+    int compat = 0, verify = 0;
     *out = (grebe_table_open_options)GREBE_TABLE_OPEN_OPTIONS_INIT;
     int code = opt_choice(cli, "compat", "none|milvus", &compat);
+    code = code != 0 ? code : opt_choice(cli, "verify", "on|off", &verify);
     out->compat = compat;
+    out->skip_checksums = verify == 1;
     out->at = opt_get(cli, "version");
     out->is_for_inspection = cli->is_for_inspection;
     return code;
@@ -84,9 +87,17 @@ static int table_options(struct cli *cli, grebe_table_open_options *out)
 
 int open_source(struct cli *cli, const char *uri, grebe_source **out)
 {
+    char *one = cli_copy(cli, uri);
+    return open_sources(cli, &one, 1, out);
+}
+
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
+{
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_text_options text;
+    struct ArrowSchema schema = { 0 };
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
@@ -95,8 +106,17 @@ int open_source(struct cli *cli, const char *uri, grebe_source **out)
     o.read = read_stdin;
     o.read_ctx = cli;
     o.table = &table;
-    grebe_status st = grebe_source_open(cli->ctx, uri, &o, out, &err);
-    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+    o.text = &text;
+    o.call = &cli->call;
+    code = text_options_from(cli, &text, &schema);
+    if (code == 0 && grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err) !=
+                         GREBE_OK) {
+        code = out_error(cli, cli->cmd->name, &err);
+    }
+    if (schema.release != NULL) {
+        schema.release(&schema);
+    }
+    return code;
 }
 
 int open_table(struct cli *cli, const char *uri, grebe_table **out)
@@ -139,6 +159,28 @@ static bool next_name(const char **text, char *dst)
     *dst = '\0';
     *text = p;
     return true;
+}
+
+int split_words(struct cli *cli, const char *text, const char ***out, size_t *n)
+{
+    size_t max = 1, count = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        max += *p == ',';
+    }
+    const char **words = cli_alloc(cli, max, sizeof *words);
+    for (const char *p = text;; p++) {
+        char *word = cli_alloc(cli, strlen(p) + 1, 1);
+        if (!next_name(&p, word)) {
+            return out_usage(cli, "expected texts separated by commas, found \"%s\"", text);
+        }
+        words[count++] = word;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    *out = words;
+    *n = count;
+    return 0;
 }
 
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n)
@@ -288,6 +330,74 @@ static int parquet_options_from(struct cli *cli, grebe_write_options *out)
     return code;
 }
 
+/* "a, b,c": items between commas without the blanks around them; cli_alloc'd. */
+static const char *const *split_list(struct cli *cli, const char *text, size_t *n)
+{
+    *n = 0;
+    if (text == NULL) {
+        return NULL;
+    }
+    char *copy = cli_copy(cli, text);
+    const char **items = cli_alloc(cli, strlen(text) + 1, sizeof *items);
+    for (char *p = copy; *p != '\0';) {
+        size_t len = strcspn(p, ",");
+        char *end = p + len;
+        char *next = *end == ',' ? end + 1 : end;
+        while (p < end && *p == ' ') {
+            p++;
+        }
+        while (end > p && end[-1] == ' ') {
+            end--;
+        }
+        *end = '\0';
+        if (end > p) {
+            items[(*n)++] = p;
+        }
+        p = next;
+    }
+    return items;
+}
+
+static int parse_properties(struct cli *cli, grebe_write_options *out)
+{
+    size_t n = 0;
+    while (opt_nth(cli, "property", n) != NULL) {
+        n++;
+    }
+    grebe_property *properties = cli_alloc(cli, n + 1, sizeof *properties);
+    for (size_t i = 0; i < n; i++) {
+        char *key = cli_copy(cli, opt_nth(cli, "property", i));
+        char *equals = strchr(key, '=');
+        if (equals == NULL || equals == key) {
+            return out_usage(cli, "--property: expected KEY=VALUE, found \"%s\"", key);
+        }
+        *equals = '\0';
+        properties[i] = (grebe_property){ key, equals + 1 };
+    }
+    out->properties = properties;
+    out->n_properties = n;
+    return 0;
+}
+
+static int parse_policy(struct cli *cli, grebe_write_options *out)
+{
+    int policy = -1;
+    uint64_t column_bytes = 0, file_bytes = 0;
+    int code = opt_choice(cli, "policy", "single|schema_based|size_based", &policy);
+    code = code != 0 ? code : opt_size(cli, "max-column-bytes", &column_bytes);
+    code = code != 0 ? code : opt_size(cli, "file-bytes", &file_bytes);
+    code = code != 0 ? code : opt_int(cli, "max-columns-in-group", 0, INT64_MAX, &out->max_columns_in_group);
+    if (code == 0 && opt_has(cli, "file-bytes") && file_bytes == 0) {
+        code = out_usage(cli, "--file-bytes: expected a size above 0");
+    }
+    out->policy = policy + 1; /* grebe_policy: 0 is ours */
+    out->policy_patterns = split_list(cli, opt_get(cli, "policy-patterns"), &out->n_policy_patterns);
+    out->policy_formats = split_list(cli, opt_get(cli, "policy-formats"), &out->n_policy_formats);
+    out->max_column_bytes = column_bytes > INT64_MAX ? INT64_MAX : (int64_t)column_bytes;
+    out->file_bytes = file_bytes > INT64_MAX ? INT64_MAX : (int64_t)file_bytes;
+    return code != 0 ? code : parse_properties(cli, out);
+}
+
 int write_options_from(struct cli *cli, grebe_write_options *out)
 {
     *out = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
@@ -299,6 +409,7 @@ int write_options_from(struct cli *cli, grebe_write_options *out)
     code = code != 0 ? code : opt_size(cli, "row-group-bytes", &row_group_bytes);
     code = code != 0 ? code : opt_int(cli, "row-group-rows", 1, INT64_MAX, &out->row_group_rows);
     code = code != 0 ? code : parquet_options_from(cli, out);
+    code = code != 0 ? code : parse_policy(cli, out);
     if (code != 0) {
         return code;
     }
@@ -335,4 +446,17 @@ int txn_options_from(struct cli *cli, grebe_txn_options *out)
     out->profile = profile;
     out->message = opt_get(cli, "message");
     return code;
+}
+
+void report_table(struct cli *cli, const grebe_table *table)
+{
+    grebe_table_info *info = NULL;
+    char size[16];
+    if (cli->is_quiet || grebe_table_info_get(table, &info, NULL) != GREBE_OK) {
+        return;
+    }
+    out_note(cli, "%s: version %lld, %lld rows, %zu column group%s, %s", grebe_table_path(table),
+             (long long)info->version, (long long)info->n_rows, info->n_groups,
+             info->n_groups == 1 ? "" : "s", size_text(size, info->data_bytes));
+    grebe_table_info_free(info);
 }

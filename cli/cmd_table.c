@@ -15,10 +15,29 @@ const struct opt_spec common_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+/* Of every verb that reads a SOURCE. */
+#define TEXT_OPTIONS                                                                             \
+    { "delimiter", "C", "between fields of CSV (default: told by the first lines; tab for TSV)", 0 }, \
+    { "quote", "C", "around fields of CSV (default \"; '' for none)", 0 },                       \
+    { "escape", "C", "inside quotes, makes the next character itself (default: doubled quotes)", 0 }, \
+    { "header", "yes|no|auto", "whether the first line of CSV has names (default yes)", 0 },     \
+    { "comment", "C", "leave lines of CSV out that begin with C", 0 },                           \
+    { "null-values", "A,B", "unquoted fields of CSV that are null (default: empty ones)", 0 },   \
+    { "decimal-comma", NULL, "1,5 is a number in CSV", 0 },                                      \
+    { "trim", NULL, "blanks around unquoted fields of CSV do not count", 0 },                    \
+    { "skip-rows", "N", "lines in front of CSV that are not looked at", 0 },                     \
+    { "ragged", "error|fill|drop", "rows of CSV with another number of fields (default error)", 0 }, \
+    { "encoding", "utf-8|latin1", "encoding of text (default utf-8)", 0 },                       \
+    { "sample-rows", "N|all", "lines of text that types are inferred from (default: all of a file)", 0 }
+#define SCHEMA_OPTION                                                                            \
+    { "schema", "FILE", "types of columns of text (as grebe schema --format json prints them)", 0 }
+
 #define OPEN_OPTIONS                                                                             \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
-    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
+    { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
+    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },     \
+    TEXT_OPTIONS, SCHEMA_OPTION
 
 #define PARQUET_OPTIONS                                                                          \
     { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
@@ -45,6 +64,14 @@ static const struct opt_spec open_only_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+#define POLICY_OPTIONS                                                                           \
+    { "group", "A,B", "columns that share files; may be repeated", 'g' },                        \
+    { "policy", "single|schema_based|size_based", "how columns without --group are split (docs/guide/policies.md)", 0 }, \
+    { "policy-patterns", "RX,RX", "schema_based: a group for the columns that match each pattern", 0 }, \
+    { "policy-formats", "F,F", "schema_based: file format of each pattern's group", 0 },         \
+    { "max-column-bytes", "SIZE", "size_based: columns with fewer bytes a row share files", 0 }, \
+    { "max-columns-in-group", "N", "size_based: most columns that share files", 0 }
+
 const struct opt_spec write_options[] = {
     { "message", "TEXT", "kept in the version's log", 'm' },
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
@@ -54,14 +81,17 @@ const struct opt_spec write_options[] = {
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
     PARQUET_OPTIONS,
+    { "file-bytes", "SIZE", "in-memory bytes after which a group begins a new file", 0 },
+    { "property", "KEY=VALUE", "an option by its name in Milvus's library, such as writer.compression=zstd; may be repeated", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
+    TEXT_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
 
 static const struct opt_spec create_options[] = {
     { "from", "SOURCE", "rows of the table; may be repeated", 0 },
-    { "schema", "FILE", "make an empty table with this schema (as grebe schema --format json prints it)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    { "schema", "FILE", "without --from: make an empty table with this schema (as grebe schema --format json prints it); with it: types of columns of text", 0 },
+    POLICY_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -69,13 +99,26 @@ static const struct opt_spec create_options[] = {
 static const struct opt_spec append_options[] = {
     { "columns", "A,B", "columns of the source to use (default: all)", 'c' },
     { "where", "EXPR", "only rows of the source for which EXPR is true", 'w' },
+    SCHEMA_OPTION,
     { NULL, NULL, NULL, 0 },
 };
 
 static const struct opt_spec add_column_options[] = {
     { "columns", "A,B", "columns of the source to add (default: all)", 'c' },
     { "rows", "BEGIN:END", "rows of the table that the source's rows belong to (default: all)", 0 },
-    { "group", "A,B", "columns that share files; may be repeated", 'g' },
+    POLICY_OPTIONS,
+    SCHEMA_OPTION,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec import_options[] = {
+    { "check", NULL, "decode every value of the files first; one with an error is exit 5", 0 },
+    { "columns", "A,B", "columns of the files that count (default: all)", 'c' },
+    { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
+    { "message", "TEXT", "kept in the version's log", 'm' },
+    { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
+    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    { "input-format", "FORMAT", "format of the files, when their content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
 
@@ -111,6 +154,10 @@ static const struct opt_spec convert_options[] = {
     PARQUET_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
+    { "output-delimiter", "C", "between fields of CSV that is written (default , or tab for .tsv)", 0 },
+    { "output-quote", "C", "around fields of CSV that is written (default \"; '' for none)", 0 },
+    { "output-header", "yes|no", "whether CSV is written with names (default yes)", 0 },
+    { "output-null", "TEXT", "what null is in CSV that is written (default: nothing)", 0 },
     { NULL, NULL, NULL, 0 },
 };
 
@@ -137,7 +184,8 @@ static const struct cmd cmd_create_spec = {
     "Rows of all sources become version 1 of the table TABLE, a folder that is made. Without "
     "--group all scalar columns share files, and each vector or large binary column has files of its "
     "own, so that a scan of one vector column reads nothing else and a new column never touches "
-    "the old ones. With several sources the first decides the columns; the others must fit.",
+    "the old ones. With several sources the first decides the columns; the others must fit. "
+    "docs/guide/policies.md tells the other ways to split columns, and when a file ends.",
     "grebe create words --from glove_20k.parquet --group word,rank --group vector\n"
     "grebe create t --schema schema.json",
     create_options, write_options, 1, ANY, cmd_create
@@ -156,6 +204,18 @@ static const struct cmd cmd_add_column_spec = {
     "columns get files of their own: no existing file is touched.",
     "grebe add-column words norms.parquet",
     add_column_options, write_options, 2, 2, cmd_add_column
+};
+static const struct cmd cmd_import_spec = {
+    "import", "import TABLE FILE… [--check] [--columns A,B]", "take existing files in place, without a copy",
+    "The files stay where they are, and must stay as they are. A table that is not there is made of them, "
+    "with one column group. Files whose columns the table has are rows behind its rows: a missing nullable "
+    "column reads as null, a narrower type is widened when it is read. Files whose columns the table does "
+    "not have are new columns, when they have as many rows as the table. Anything else is exit 11 with the "
+    "column, the expected and the found type. A file below TABLE/_data moves with the table; any other is "
+    "named by its absolute path.",
+    "grebe import all year/*.parquet --check\n"
+    "grebe import all norms.parquet --columns norm",
+    import_options, NULL, 2, ANY, cmd_import
 };
 static const struct cmd cmd_drop_column_spec = {
     "drop-column", "drop-column TABLE NAME…", "take columns out of the next version",
@@ -177,38 +237,40 @@ static const struct cmd cmd_tag_spec = {
     tag_options, open_only_options, 1, 2, cmd_tag
 };
 static const struct cmd cmd_head_spec = {
-    "head", "head SOURCE [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
-    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a Parquet file, an Arrow stream, or - for "
-    "standard input. FORMAT:PATH says what a file is.",
+    "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
+    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER "
+    "reads the packed files of Milvus's second storage format. Several "
+    "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
-    NULL, read_options, 1, 1, cmd_head
+    NULL, read_options, 1, ANY, cmd_head
 };
 static const struct cmd cmd_scan_spec = {
-    "scan", "scan SOURCE [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
+    "scan", "scan SOURCE… [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
     "All rows, or those that --rows and --where leave. Only files of needed columns are opened, and "
     "row groups whose statistics rule the predicate out are not read.",
     "grebe scan words --columns word --where 'rank >= 19990' --format csv",
-    NULL, read_options, 1, 1, cmd_scan
+    NULL, read_options, 1, ANY, cmd_scan
 };
 static const struct cmd cmd_count_spec = {
-    "count", "count SOURCE [--where EXPR]", "count rows",
+    "count", "count SOURCE… [--where EXPR]", "count rows",
     "Without --where no data file is opened.",
     "grebe count words --where 'rank < 10'",
-    NULL, read_options, 1, 1, cmd_count
+    NULL, read_options, 1, ANY, cmd_count
 };
 static const struct cmd cmd_take_spec = {
-    "take", "take SOURCE --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
+    "take", "take SOURCE… --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
     "Rows come in the order asked for, duplicates are kept. The id of a row is given out when it is "
     "appended, counts up from 0, and never changes; in a file it is the position. An id beyond the "
     "end is exit 2.",
     "grebe take words --rows 9,0,9,4 --columns word,vector --format json",
-    take_options, open_only_options, 1, 1, cmd_take
+    take_options, open_only_options, 1, ANY, cmd_take
 };
 static const struct cmd cmd_schema_spec = {
-    "schema", "schema SOURCE", "show the columns and their types",
+    "schema", "schema SOURCE…", "show the columns and their types",
     "With --format json in the form that create --schema takes.",
     "grebe schema words --format json",
-    NULL, open_only_options, 1, 1, cmd_schema
+    NULL, open_only_options, 1, ANY, cmd_schema
 };
 static const struct cmd cmd_info_spec = {
     "info", "info SOURCE", "show what a version consists of",
@@ -223,10 +285,10 @@ static const struct cmd cmd_log_spec = {
     log_options, open_only_options, 1, 1, cmd_log
 };
 static const struct cmd cmd_explain_spec = {
-    "explain", "explain SOURCE [--columns A,B] [--where EXPR]", "show what a scan would read",
+    "explain", "explain SOURCE… [--columns A,B] [--where EXPR]", "show what a scan would read",
     "Files, row groups and bytes, without reading values.",
     "grebe explain words --columns vector --where 'rank < 100'",
-    NULL, read_options, 1, 1, cmd_explain
+    NULL, read_options, 1, ANY, cmd_explain
 };
 static const struct cmd cmd_check_spec = {
     "check", "check SOURCE [--deep]", "verify a table or a file",
@@ -236,11 +298,11 @@ static const struct cmd cmd_check_spec = {
     check_options, open_only_options, 1, 1, cmd_check
 };
 static const struct cmd cmd_convert_spec = {
-    "convert", "convert SOURCE DEST [--columns A,B] [--where EXPR]", "write rows to one file",
+    "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
     "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
     ".jsonl. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
-    convert_options, read_options, 2, 2, cmd_convert
+    convert_options, read_options, 2, ANY, cmd_convert
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",
@@ -263,10 +325,18 @@ static const struct cmd cmd_completions_spec = {
     NULL, NULL, 1, 1, cmd_completions
 };
 
+static const struct cmd cmd_stats_spec = {
+    "stats", "stats SOURCE… [--columns A,B] [--where EXPR]", "show what the values of each column are like",
+    "Rows, nulls, NaNs, distinct values (an estimate, about 1.6 % off), smallest and largest value, mean and "
+    "standard deviation. Of lists and vectors these are of the elements.",
+    "grebe stats words --columns rank,vector",
+    NULL, read_options, 1, ANY, cmd_stats
+};
+
 const struct cmd *const cmd_list[] = {
-    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_drop_column_spec,
+    &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
-    &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
+    &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
     &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 

@@ -6,12 +6,15 @@
 
 #include "grebe/alloc.h"
 #include "grebe/arrow.h"
+#include "grebe/chunk.h"
 #include "grebe/context.h"
+#include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"
 #include "grebe/source.h"
 #include "grebe/status.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 #include "grebe/txn.h"
 #include "grebe/version.h"
 

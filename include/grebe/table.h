@@ -16,6 +16,7 @@
 #include "grebe/arrow.h"
 #include "grebe/context.h"
 #include "grebe/status.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,12 +70,16 @@ typedef struct grebe_table_open_options {
      *  of a format that is not built in, groups of unequal length) opens too. Its log, tags, info
      *  and check work as ever; its schema, scan, take and transactions fail with the reason. */
     bool is_for_inspection;
+
+    /** Checksums of pages are not compared while rows are read (grebe_table_check() compares them all the
+     *  same): a damaged page is then noticed only where it cannot be decoded. */
+    bool skip_checksums;
 } grebe_table_open_options;
 
 #define GREBE_TABLE_OPEN_OPTIONS_INIT                                                         \
     {                                                                                         \
         sizeof(grebe_table_open_options), GREBE_COMPAT_NONE, GREBE_VERSION_LATEST, 0, 0, 0, 0, \
-            false                                                                             \
+            false, false                                                                      \
     }
 
 /**
@@ -179,6 +184,21 @@ typedef struct grebe_column_encoding {
     const char *encoding;
 } grebe_column_encoding;
 
+/** How columns that no group names are split into groups. The last three are the reference's. */
+typedef enum grebe_policy {
+    GREBE_POLICY_DEFAULT = 0,      /**< all scalars share a group, each vector or large binary column
+                                        has its own; profile milvus: single */
+    GREBE_POLICY_SINGLE = 1,       /**< one group */
+    GREBE_POLICY_SCHEMA_BASED = 2, /**< by the first pattern that the name matches */
+    GREBE_POLICY_SIZE_BASED = 3    /**< small columns together, by the bytes of the first rows */
+} grebe_policy;
+
+/** Key and value, both UTF-8 (a value may hold any byte but NUL). */
+typedef struct grebe_property {
+    const char *key;
+    const char *value;
+} grebe_property;
+
 /** How rows are written. Fields beyond struct_size take their defaults. */
 typedef struct grebe_write_options {
     uint32_t struct_size;
@@ -236,12 +256,45 @@ typedef struct grebe_write_options {
     bool is_without_statistics;
     bool is_without_page_index;
     bool is_without_checksums;
+
+    /** grebe_policy, for new columns that `groups` does not name. */
+    int32_t policy;
+
+    /** GREBE_POLICY_SCHEMA_BASED: regular expressions (of ECMAScript) for whole names; a column
+     *  belongs to the group of the first that matches, those that none matches share the last group.
+     *  Shape [n_policy_patterns]. Borrowed. */
+    const char *const *policy_patterns;
+    size_t n_policy_patterns;
+
+    /** File format of each pattern's group; NULL: file_format for all. Shape [n_policy_formats],
+     *  as many as patterns or none. Borrowed. */
+    const char *const *policy_formats;
+    size_t n_policy_formats;
+
+    /** GREBE_POLICY_SIZE_BASED: a column joins the group before it when its values take fewer bytes
+     *  than this a row, and the group has fewer columns than max_columns_in_group. */
+    int64_t max_column_bytes;
+    int64_t max_columns_in_group;
+
+    /** A file ends once it holds this many bytes of rows, as they lie in memory; each group for
+     *  itself. 0: files do not end before the rows (profile milvus: 2 GiB). */
+    int64_t file_bytes;
+
+    /** The same and more by the names of the reference ("writer.policy", …: docs/guide/policies.md),
+     *  shape [n_properties]. An invalid value is GREBE_EINVAL; a key that is not known is not
+     *  looked at; a field above that is set counts for more. Borrowed. */
+    const grebe_property *properties;
+    size_t n_properties;
+
+    /** Of files of CSV and TSV, as in grebe_print_options. NULL: defaults. Borrowed. */
+    const grebe_text_options *text;
 } grebe_write_options;
 
 #define GREBE_WRITE_OPTIONS_INIT                                                             \
     {                                                                                        \
         sizeof(grebe_write_options), GREBE_PROFILE_OPEN, 0, 0, INT32_MIN, 0, 0, false, 0, 0, \
-            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false                               \
+            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false, GREBE_POLICY_DEFAULT, 0, 0, 0,  \
+            0, 0, 0, 0, 0, 0, 0                                                               \
     }
 
 /** How a table is made. Fields beyond struct_size take their defaults. */

@@ -141,12 +141,6 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_set_schema(grebe_txn *txn,
 
 /* ---- operations on what lies in files already ---- */
 
-/** Key and value, both UTF-8 (a value may hold any byte but NUL). */
-typedef struct grebe_property {
-    const char *key;
-    const char *value;
-} grebe_property;
-
 /** A file of a column group. */
 typedef struct grebe_group_file {
     const char *path;      /**< absolute, a URI, or relative to the current folder as the table's
@@ -186,6 +180,70 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_append_files(grebe_txn *txn,
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_add_group(grebe_txn *txn,
                                                             const grebe_group *group,
                                                             grebe_error *err);
+
+/** How existing files are taken into a table. Fields beyond struct_size take their defaults. */
+typedef struct grebe_import_options {
+    uint32_t struct_size;
+
+    /** Decode every value first and hold it against checksums and statistics: a file with an error
+     *  is GREBE_ECORRUPT and nothing is imported. */
+    bool is_checked;
+
+    /** Columns of the files that count, shape [n_columns]; NULL: all. Borrowed. */
+    const char *const *columns;
+    size_t n_columns;
+
+    /** "parquet", …; NULL: by the content of each file. Borrowed. */
+    const char *format;
+
+    /** Threads (of the check), cancel, progress. NULL: defaults. Borrowed. */
+    const grebe_call_options *call;
+} grebe_import_options;
+
+#define GREBE_IMPORT_OPTIONS_INIT                             \
+    {                                                         \
+        sizeof(grebe_import_options), false, 0, 0, 0, 0       \
+    }
+
+/**
+ * Take existing files as they are, in the order given, without a copy.
+ *
+ * A table without columns gets those of the files, in one group. Files whose columns the table has
+ * are rows behind its rows: they fit by name as appended rows do, except that nothing is rewritten
+ * (a missing nullable column reads as null, a narrower type is widened when it is read). Files
+ * whose columns the table does not have are a new group, when they have its rows together.
+ *
+ * The files stay where they are and must stay as they are. One below the table's `_data` is named by
+ * what follows it, so that the table can be moved with it; any other by its absolute path.
+ *
+ * @param txn     Borrowed.
+ * @param paths   Shape [n_paths]. Borrowed.
+ * @param options Borrowed; NULL: defaults.
+ * @param err     Details on failure; may be NULL.
+ * @return GREBE_OK; GREBE_ENOTFOUND (file, column); GREBE_EUNSUPPORTED (not a data file of a known
+ *         format); GREBE_ECORRUPT (file); GREBE_ESCHEMA (files that differ, columns of which the
+ *         table has some and others not, types, nulls, row counts: message has file, column,
+ *         expected and found); GREBE_EEXISTS (the table has the file already); GREBE_EIO;
+ *         GREBE_ENOMEM. The transaction is then as before.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_import(grebe_txn *txn, const char *const *paths,
+                                                         size_t n_paths,
+                                                         const grebe_import_options *options,
+                                                         grebe_error *err);
+
+/**
+ * One import as one new version: of the table in the folder, or of a new one.
+ *
+ * @param ctx     Borrowed; must outlive the table.
+ * @param uri     Folder of the table; made if missing. Not parsed for "@". Borrowed.
+ * @param txn     How to commit. Borrowed; NULL: defaults.
+ * @param out     The new version, owned by the caller; NULL on failure. May be NULL.
+ * @return As grebe_txn_import() and grebe_txn_commit().
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status
+grebe_table_import(grebe_context *ctx, const char *uri, const char *const *paths, size_t n_paths,
+                   const grebe_import_options *options, const grebe_txn_options *txn,
+                   grebe_table **out, grebe_error *err);
 
 /** @param type 0 primary key, 1 positional, 2 equality. @return GREBE_OK; GREBE_EINVAL; GREBE_ENOMEM. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_add_delta_log(grebe_txn *txn, const char *path,

@@ -12,10 +12,10 @@ duckdb, pandas and nanoarrow without being built for any of them.
 from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
-from ._rows import Batch, Schema, Stream
-from ._table import Table, Transaction, _uri, open_table
+from ._rows import Batch, Chunks, Schema, Stream
+from ._table import Table, Transaction, _uri, _uris, open_table
 
-_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema)
+_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks)
 
 __version__ = _core.version
 Column = _core.Column
@@ -25,7 +25,9 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
     """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
-    together, each vector on its own). options: profile ("open" or "milvus"), and those of write()."""
+    together, each vector on its own). options: those of write(), file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
+    policy_formats, "size_based" with max_column_bytes and max_columns_in_group), properties (a dict of options by their
+    names in Milvus's library, such as {"writer.policy": "single"})."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
     return _core.create(_uri(uri), data, options)
 
@@ -35,9 +37,21 @@ def open(uri, version=None, *, compat=None, storage_options=None):
     return open_table(uri, version, compat, storage_options)
 
 
-def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
-    """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream."""
-    return _core.read(_uri(source), format, columns=columns, where=where, rows=rows, limit=limit,
+def import_files(uri, paths, *, columns=None, check=False, format=None, profile=None, on_conflict="rebase", message=None,
+                 durable=True):
+    """Take existing files in place, without a copy: a new table where there is none, else rows or columns of the one
+    in the folder. check: decode every value first."""
+    return _core.import_files(_uri(uri), _uris(paths), columns, check, format, on_conflict, message, durable, profile)
+
+
+def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
+         verify=True):
+    """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
+    Stream. Columns of several sources are matched by name; what a source lacks is null.
+
+    verify=False: checksums of pages are not compared."""
+    sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
+    return _core.read(sources, format, verify, columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 
@@ -52,11 +66,31 @@ def write(path, data, *, compression=None, durable=False, **options):
     return _core.write(_uri(path), data, options)
 
 
+def open_packed(paths, fields=None):
+    """Packed files (Milvus's second storage format) as a Table without versions. fields: numbers, or an Arrow schema
+    whose fields have them (metadata "PARQUET:field_id"); one that no file has is null."""
+    is_schema = hasattr(fields, "__arrow_c_schema__")
+    return _core.open_packed(_uris(paths), None if is_schema else fields, fields if is_schema else None)
+
+
+def read_packed(paths, fields=None, columns=None, where=None, *, rows=None, limit=None, batch_rows=None):
+    """Rows of packed files, as a Stream: open_packed(paths, fields).scan(…)."""
+    return open_packed(paths, fields).scan(columns, where, rows, limit, batch_rows)
+
+
+def write_packed(paths, data, *, groups=None, durable=False, **options):
+    """Write rows as packed files: one path for each group of column names, every field with a number (metadata
+    "PARQUET:field_id"). Gives the number of rows."""
+    options.update(groups=groups, durable=durable)
+    return _core.write_packed(_uris(paths), data, options)
+
+
 def set_threads(n):
     """Threads that one call may use at most; None or 0: one per core."""
     _core.set_threads(n or 0)
 
 
-__all__ = ["Auth", "Batch", "Cancelled", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
+__all__ = ["Auth", "Batch", "Cancelled", "Chunks", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
-           "Transaction", "UnknownOutcome", "Unsupported", "create", "open", "read", "set_threads", "write"]
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open",
+           "open_packed", "read_packed", "write_packed", "read", "set_threads", "write"]

@@ -131,3 +131,32 @@ class Stream(_Convert, _core.Stream):
 
     def __exit__(self, *exc):
         self.close()
+
+
+class Chunks(_core.Chunks):
+    """The pieces that a column group is read in. ``chunks[i]`` is one as a Batch; a Chunks iterates over all."""
+
+    __slots__ = ()
+
+    def info(self, i):
+        """What is known of chunk i before it is read: row_begin, num_rows, memory_bytes (an estimate), file."""
+        row_begin, n_rows, memory_bytes, file = self._info(i)
+        return {"row_begin": row_begin, "num_rows": n_rows, "memory_bytes": memory_bytes, "file": file}
+
+    def of_rows(self, rows):
+        """Numbers of the chunks that hold the rows, each once, in the order in which rows come to them."""
+        return self._of_rows(rows)
+
+    def read(self, numbers, threads=None):
+        """Chunks as Batches, one for each number in the order asked, duplicates too; several are read at a time."""
+        return self._read(numbers, threads or 0)
+
+    def __getitem__(self, i):
+        return self._read([i if i >= 0 else i + len(self)], 0)[0]
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __repr__(self):
+        return f"<grebe.Chunks {len(self)}: {', '.join(self.schema.names)}>"

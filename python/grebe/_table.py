@@ -11,6 +11,10 @@ def _uri(uri):
     return os.fspath(uri) if not isinstance(uri, str) else uri
 
 
+def _uris(paths):
+    return [_uri(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+
+
 def _at(version):
     """What the C library takes for a version: a number, a tag or a time, as text."""
     if version is None:
@@ -54,6 +58,10 @@ class Table(_core.Table):
         """Number of rows, of those for which `where` is true."""
         return self._count(where)
 
+    def chunks(self, group=0, columns=None):
+        """The pieces that a column group is read in, for who schedules reading on their own: a Chunks."""
+        return self._chunks(group, columns)
+
     def check(self, deep=False):
         """Findings of a verification: a list of (severity, place, message); empty when all is well."""
         return self._check(deep)
@@ -66,9 +74,9 @@ class Table(_core.Table):
         """Remove a name."""
         self._tag(name, delete=True)
 
-    def transaction(self, on_conflict="rebase", message=None, durable=True):
+    def transaction(self, on_conflict="rebase", message=None, durable=True, profile=None):
         """A context manager with the writing methods: all or nothing, one new version."""
-        return Transaction(self, on_conflict, message, durable)
+        return Transaction(self, on_conflict, message, durable, profile)
 
     def _one(self, on_conflict, message, durable, change):
         txn = Transaction(self, on_conflict, message, durable)
@@ -83,6 +91,13 @@ class Table(_core.Table):
     def add_columns(self, data, rows=None, *, on_conflict="rebase", message=None, durable=True, **options):
         """Add columns for the rows that are there. Gives the new version."""
         return self._one(on_conflict, message, durable, lambda t: t.add_columns(data, rows, **options))
+
+    def import_files(self, paths, *, columns=None, check=False, format=None, on_conflict="rebase", message=None,
+                     durable=True):
+        """Take existing files in place, without a copy: as rows when the table has their columns, as new columns when
+        it has none of them. Gives the new version."""
+        return self._one(on_conflict, message, durable,
+                         lambda t: t.import_files(paths, columns=columns, check=check, format=format))
 
     def drop_columns(self, names, *, on_conflict="rebase", message=None, durable=True):
         """Take columns out of the next version. Gives the new version."""
@@ -121,8 +136,8 @@ class Transaction:
 
     After the block `table` is the new version."""
 
-    def __init__(self, table, on_conflict="rebase", message=None, durable=True):
-        self._txn = _core.Txn(table, on_conflict, message, durable)
+    def __init__(self, table, on_conflict="rebase", message=None, durable=True, profile=None):
+        self._txn = _core.Txn(table, on_conflict, message, durable, profile)
         self.table = None
 
     def append(self, data, **options):
@@ -131,12 +146,46 @@ class Transaction:
     def add_columns(self, data, rows=None, **options):
         self._txn._add_columns(data, rows, options)
 
+    def import_files(self, paths, *, columns=None, check=False, format=None):
+        self._txn._import(_uris(paths), columns, check, format)
+
     def drop_columns(self, names):
         for name in [names] if isinstance(names, str) else names:
             self._txn._drop_column(name)
 
     def rename_column(self, old, new):
         self._txn._rename_column(old, new)
+
+    # What lies in files already, as the manifest has it (docs/format/table.md): nothing is opened or looked at.
+
+    def append_files(self, groups):
+        """Append files, one group after another: [{"columns": […], "format": "parquet", "files": [{"path", "row_begin",
+        "row_end", "properties"}]}]."""
+        self._txn._append_files(groups)
+
+    def add_group(self, group):
+        """A group of new columns, as in append_files."""
+        self._txn._add_group(group)
+
+    def add_delta_log(self, path, num_entries, type=0):
+        """type: 0 primary key, 1 positional, 2 equality."""
+        self._txn._add_delta_log(_uri(path), type, num_entries)
+
+    def set_stat(self, key, paths=(), metadata=None):
+        """Set the statistics entry `key`, replacing what is there."""
+        self._txn._set_stat(key, _uris(paths), metadata)
+
+    def add_index(self, column_name, index_type, path, **fields):
+        """An index entry; one of the same index_id (0: of the same column and type) is replaced. fields: index_name,
+        field_id, index_id, build_id, index_version, num_rows, serialized_size, mem_size, current_index_version,
+        current_scalar_index_version, index_store_path_version, index_file_keys, properties."""
+        self._txn._add_index(dict(fields, column_name=column_name, index_type=index_type, path=_uri(path)))
+
+    def drop_index(self, index_id):
+        self._txn._drop_index(index_id)
+
+    def add_lob_file(self, path, field_id, total_rows, valid_rows, file_size_bytes):
+        self._txn._add_lob_file(_uri(path), field_id, total_rows, valid_rows, file_size_bytes)
 
     def commit(self):
         """Publish now. Gives the new version."""

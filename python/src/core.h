@@ -26,7 +26,8 @@
 struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
-    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class;
+    PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
+             *chunks_class;
 };
 extern struct core_state core;
 
@@ -87,6 +88,18 @@ int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
 /** (begin, end), slice, range or None. 0, or -1. */
 int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
 
+/* ---- core_chunks.c ---- */
+PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs);
+extern PyType_Spec core_chunks_spec;
+
+/* ---- core_files.c ---- */
+/** 0, or -1 with an exception. profile may be NULL. */
+int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
+                     grebe_txn_options *out);
+PyObject *core_import_files(PyObject *self, PyObject *args);
+PyObject *core_open_packed(PyObject *self, PyObject *args);
+PyObject *core_write_packed(PyObject *self, PyObject *args);
+
 /* ---- core_table.c, core_txn.c ---- */
 struct core_table {
     PyObject_HEAD
@@ -102,7 +115,16 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_table_spec, core_txn_spec;
-
+/** The open transaction of a Txn that no other call uses; NULL with an exception. */
+grebe_txn *core_txn_of(PyObject *self);
+/* ---- core_txn_files.c: methods of Txn ---- */
+PyObject *core_txn_append_files(PyObject *self, PyObject *args);
+PyObject *core_txn_add_group(PyObject *self, PyObject *args);
+PyObject *core_txn_add_delta_log(PyObject *self, PyObject *args);
+PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
+PyObject *core_txn_add_index(PyObject *self, PyObject *args);
+PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
+PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);
@@ -112,6 +134,8 @@ struct core_write_args {
     grebe_group_spec *groups;
     grebe_column_encoding *encodings;
     const char **bloom;
+    grebe_property *properties;
+    const char **lists[2];
     PyObject *keep; /* list of what the pointers live in */
 };
 int core_write_args(PyObject *options, struct core_write_args *out);

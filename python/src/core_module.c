@@ -3,12 +3,13 @@
 
 struct core_state core;
 
-/* register(error_classes, Table, Stream, Batch, Schema): the Python classes that results have. */
+/* register(error_classes, Table, Stream, Batch, Schema, Chunks): the Python classes that results have. */
 static PyObject *core_register(PyObject *self, PyObject *args)
 {
-    PyObject *errors, *table, *stream, *batch, *schema;
+    PyObject *errors, *table, *stream, *batch, *schema, *chunks;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!OOOO", &PyDict_Type, &errors, &table, &stream, &batch, &schema)) {
+    if (!PyArg_ParseTuple(args, "O!OOOOO", &PyDict_Type, &errors, &table, &stream, &batch, &schema,
+                          &chunks)) {
         return NULL;
     }
     core.error_classes = Py_NewRef(errors);
@@ -16,6 +17,7 @@ static PyObject *core_register(PyObject *self, PyObject *args)
     core.stream_class = Py_NewRef(stream);
     core.batch_class = Py_NewRef(batch);
     core.schema_class = Py_NewRef(schema);
+    core.chunks_class = Py_NewRef(chunks);
     Py_RETURN_NONE;
 }
 
@@ -56,6 +58,9 @@ static PyMethodDef methods[] = {
     { "create", KW(core_table_create), METH_VARARGS | METH_KEYWORDS, NULL },
     { "read", KW(core_read), METH_VARARGS | METH_KEYWORDS, NULL },
     { "write", KW(core_write), METH_VARARGS | METH_KEYWORDS, NULL },
+    { "import_files", core_import_files, METH_VARARGS, NULL },
+    { "open_packed", core_open_packed, METH_VARARGS, NULL },
+    { "write_packed", core_write_packed, METH_VARARGS, NULL },
     { "stream_from", core_stream_from, METH_O, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
@@ -96,6 +101,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Batch", &core_batch_spec, &core.batch_class) != 0 ||
         add_type(module, "Schema", &core_schema_spec, &core.schema_class) != 0 ||
         add_type(module, "Txn", &core_txn_spec, &core.txn_class) != 0 ||
+        add_type(module, "Chunks", &core_chunks_spec, &core.chunks_class) != 0 ||
         add_type(module, "Column", &core_column_spec, &core.column_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);

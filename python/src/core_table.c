@@ -512,7 +512,13 @@ static PyObject *table_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *chunks_of(grebe_table *t, PyObject *args, PyObject *kwargs)
+{
+    return core_chunks_open(t, args, kwargs);
+}
+
 TABLE_METHOD(scan)
+TABLE_METHOD(chunks)
 TABLE_METHOD(take)
 TABLE_METHOD(count)
 TABLE_METHOD(log)
@@ -530,6 +536,7 @@ static PyObject *table_get_tags(PyObject *self, void *unused)
 
 #define KW(fn) ((PyCFunction)(void (*)(void))(fn))
 static PyMethodDef table_methods[] = {
+    { "_chunks", KW(table_chunks), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_scan", KW(table_scan), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_take", KW(table_take), METH_VARARGS | METH_KEYWORDS, NULL },
     { "_count", KW(table_count), METH_VARARGS | METH_KEYWORDS, NULL },
@@ -561,26 +568,34 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read(uri, format, **scan) */
+/* read([uri, …], format, verify, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    const char *uri = NULL, *format = NULL;
+    const char *format = NULL, **uris = NULL;
+    size_t n_uris = 0;
+    PyObject *sources = NULL, *keep = NULL;
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_table_open_options table = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
+    int verify = 1;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "sz", &uri, &format)) {
+    if (empty == NULL || !PyArg_ParseTuple(args, "Ozp", &sources, &format, &verify) ||
+        core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
+        Py_XDECREF(keep);
         return NULL;
     }
     if (parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
+        o.table = &table;
+        table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_source_open(core.ctx, uri, &o, &source, &err);
+        st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);
         if (st == GREBE_OK) {
             st = grebe_source_scan(source, &s.o, &stream, &err);
         }
@@ -588,6 +603,8 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_END_ALLOW_THREADS
     }
     scan_args_free(&s);
+    PyMem_Free((void *)uris);
+    Py_XDECREF(keep);
     Py_DECREF(empty);
     if (PyErr_Occurred()) {
         return NULL;

@@ -9,7 +9,7 @@ struct core_txn {
     bool is_busy; /* rows are being written, perhaps without the GIL: no other call may touch it */
 };
 
-static grebe_txn *txn_of(PyObject *self)
+grebe_txn *core_txn_of(PyObject *self)
 {
     struct core_txn *t = (struct core_txn *)self;
     if (t->is_busy) {
@@ -31,26 +31,20 @@ static void txn_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Txn(table, on_conflict, message, durable) */
+/* Txn(table, on_conflict, message, durable, profile) */
 static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = { "table", "on_conflict", "message", "durable", NULL };
+    static char *keywords[] = { "table", "on_conflict", "message", "durable", "profile", NULL };
     PyObject *table = NULL;
-    const char *on_conflict = "rebase", *message = NULL;
+    const char *on_conflict = "rebase", *message = NULL, *profile = NULL;
     int durable = 1;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_txn_options o = GREBE_TXN_OPTIONS_INIT;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|szp", keywords, &table, &on_conflict, &message,
-                                     &durable)) {
+    grebe_txn_options o;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|szpz", keywords, &table, &on_conflict, &message,
+                                     &durable, &profile)) {
         return NULL;
     }
-    if (strcmp(on_conflict, "fail") == 0) {
-        o.on_conflict = GREBE_ON_CONFLICT_FAIL;
-    } else if (strcmp(on_conflict, "overwrite") == 0) {
-        o.on_conflict = GREBE_ON_CONFLICT_OVERWRITE;
-    } else if (strcmp(on_conflict, "rebase") != 0) {
-        PyErr_Format(PyExc_ValueError, "on_conflict: expected \"rebase\", \"fail\" or \"overwrite\", "
-                     "found \"%s\"", on_conflict);
+    if (core_txn_options(on_conflict, message, durable, profile, &o) != 0) {
         return NULL;
     }
     if (!PyObject_IsInstance(table, core.table_class)) {
@@ -61,8 +55,6 @@ static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (t == NULL) {
         return NULL;
     }
-    o.message = message;
-    o.is_not_durable = durable == 0;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject *self = alloc(type, 0);
     if (self != NULL && grebe_txn_new(t, &o, &((struct core_txn *)self)->txn, &err) != GREBE_OK) {
@@ -81,7 +73,7 @@ static PyObject *write_rows(PyObject *self, PyObject *data, PyObject *rows, PyOb
     struct ArrowArrayStream stream = { 0 };
     int64_t begin = 0, end = INT64_MAX;
     grebe_status st = GREBE_EINVAL;
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -120,6 +112,47 @@ static PyObject *txn_add_columns(PyObject *self, PyObject *args)
                : NULL;
 }
 
+/* _import(paths, columns, check, format) */
+static PyObject *txn_import(PyObject *self, PyObject *args)
+{
+    PyObject *paths = NULL, *columns = NULL, *keep_paths = NULL, *keep_columns = NULL;
+    const char **path_names = NULL, **column_names = NULL, *format = NULL;
+    size_t n_paths = 0;
+    int is_checked = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_import_options o = GREBE_IMPORT_OPTIONS_INIT;
+    grebe_status st = GREBE_EINVAL;
+    if (!PyArg_ParseTuple(args, "OOpz", &paths, &columns, &is_checked, &format)) {
+        return NULL;
+    }
+    grebe_txn *t = core_txn_of(self);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (core_names(paths, &keep_paths, &path_names, &n_paths) == 0 &&
+        core_names(columns, &keep_columns, &column_names, &o.n_columns) == 0) {
+        o.columns = column_names;
+        o.is_checked = is_checked != 0;
+        o.format = format;
+        ((struct core_txn *)self)->is_busy = true;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_txn_import(t, path_names, n_paths, &o, &err);
+        Py_END_ALLOW_THREADS
+        ((struct core_txn *)self)->is_busy = false;
+    }
+    PyMem_Free((void *)path_names);
+    PyMem_Free((void *)column_names);
+    Py_XDECREF(keep_paths);
+    Py_XDECREF(keep_columns);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (st != GREBE_OK) {
+        return core_raise(&err);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *finish(grebe_status st, const grebe_error *err)
 {
     if (st != GREBE_OK) {
@@ -135,7 +168,7 @@ static PyObject *txn_drop_column(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "s", &name)) {
         return NULL;
     }
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -149,7 +182,7 @@ static PyObject *txn_rename_column(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "ss", &old_name, &new_name)) {
         return NULL;
     }
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -162,7 +195,7 @@ static PyObject *txn_commit(PyObject *self, PyObject *unused)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table *made = NULL;
     grebe_status st = GREBE_OK;
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -178,7 +211,7 @@ static PyObject *txn_abort(PyObject *self, PyObject *unused)
 {
     (void)unused;
     grebe_txn *t = ((struct core_txn *)self)->txn;
-    if (t != NULL && txn_of(self) == NULL) {
+    if (t != NULL && core_txn_of(self) == NULL) {
         return NULL;
     }
     ((struct core_txn *)self)->txn = NULL;
@@ -191,6 +224,14 @@ static PyObject *txn_abort(PyObject *self, PyObject *unused)
 static PyMethodDef txn_methods[] = {
     { "_append", txn_append, METH_VARARGS, NULL },
     { "_add_columns", txn_add_columns, METH_VARARGS, NULL },
+    { "_import", txn_import, METH_VARARGS, NULL },
+    { "_append_files", core_txn_append_files, METH_VARARGS, NULL },
+    { "_add_group", core_txn_add_group, METH_VARARGS, NULL },
+    { "_add_delta_log", core_txn_add_delta_log, METH_VARARGS, NULL },
+    { "_set_stat", core_txn_set_stat, METH_VARARGS, NULL },
+    { "_add_index", core_txn_add_index, METH_VARARGS, NULL },
+    { "_drop_index", core_txn_drop_index, METH_VARARGS, NULL },
+    { "_add_lob_file", core_txn_add_lob_file, METH_VARARGS, NULL },
     { "_drop_column", txn_drop_column, METH_VARARGS, NULL },
     { "_rename_column", txn_rename_column, METH_VARARGS, NULL },
     { "_commit", txn_commit, METH_NOARGS, NULL },

@@ -30,7 +30,9 @@ static int check_options(PyObject *options)
                                          "row_group_bytes", "row_group_rows", "groups", "durable",
                                          "message", "encodings", "bloom", "bloom_rate",
                                          "page_bytes", "page_rows", "data_page_version",
-                                         "statistics", "page_index", "checksums" };
+                                         "statistics", "page_index", "checksums", "policy",
+                                         "policy_patterns", "policy_formats", "max_column_bytes",
+                                         "max_columns_in_group", "file_bytes", "properties" };
     PyObject *keys = PyDict_Keys(options);
     int result = keys != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
@@ -169,6 +171,84 @@ static int parquet_args(PyObject *options, struct core_write_args *out)
     return 0;
 }
 
+/* A list of str into the options; its strings live in out->keep, its array in out->lists. */
+static int list_arg(PyObject *options, const char *name, struct core_write_args *out, size_t slot,
+                    const char *const **items, size_t *n)
+{
+    PyObject *keep = NULL;
+    const char **names = NULL;
+    int result = core_names(PyDict_GetItemString(options, name), &keep, &names, n);
+    out->lists[slot] = names;
+    *items = names;
+    if (keep != NULL) {
+        result = PyList_Append(out->keep, keep);
+        Py_DECREF(keep);
+    }
+    return result;
+}
+
+/* str of any value: numbers and truths are text in the reference's properties. */
+static int property_text(PyObject *value, struct core_write_args *out, const char **text)
+{
+    PyObject *str = PyObject_Str(value);
+    int result = str != NULL ? PyList_Append(out->keep, str) : -1;
+    *text = result == 0 ? PyUnicode_AsUTF8AndSize(str, NULL) : NULL;
+    Py_XDECREF(str);
+    return *text != NULL ? 0 : -1;
+}
+
+static int property_args(PyObject *dict, struct core_write_args *out)
+{
+    if (dict == NULL || dict == Py_None) {
+        return 0;
+    }
+    PyObject *items = PyMapping_Items(dict);
+    Py_ssize_t n = items != NULL ? PyList_Size(items) : 0;
+    int result = items != NULL ? 0 : -1;
+    out->properties = PyMem_Calloc((size_t)n + 1, sizeof *out->properties);
+    if (result == 0 && out->properties == NULL) {
+        PyErr_NoMemory();
+        result = -1;
+    }
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        result = property_text(PyTuple_GetItem(pair, 0), out, &out->properties[i].key);
+        result = result != 0 ? result
+                             : property_text(PyTuple_GetItem(pair, 1), out, &out->properties[i].value);
+        out->o.n_properties = (size_t)i + 1;
+    }
+    out->o.properties = out->properties;
+    Py_XDECREF(items);
+    return result;
+}
+
+static int policy_args(PyObject *options, struct core_write_args *out)
+{
+    static const char *const policies[] = { "", "single", "schema_based", "size_based" };
+    const char *policy = core_text_item(options, "policy");
+    int32_t i = 0;
+    while (policy != NULL && i < 4 && (i == 0 || strcmp(policies[i], policy) != 0)) {
+        i++;
+    }
+    if (i == 4) {
+        PyErr_Format(PyExc_ValueError, "policy: expected \"single\", \"schema_based\" or \"size_based\", "
+                     "found \"%s\"", policy);
+        return -1;
+    }
+    out->o.policy = i;
+    if (PyErr_Occurred() ||
+        list_arg(options, "policy_patterns", out, 0, &out->o.policy_patterns,
+                 &out->o.n_policy_patterns) != 0 ||
+        list_arg(options, "policy_formats", out, 1, &out->o.policy_formats,
+                 &out->o.n_policy_formats) != 0 ||
+        int_item(options, "max_column_bytes", 0, INT64_MAX, &out->o.max_column_bytes) != 0 ||
+        int_item(options, "max_columns_in_group", 0, INT64_MAX, &out->o.max_columns_in_group) != 0 ||
+        int_item(options, "file_bytes", 1, INT64_MAX, &out->o.file_bytes) != 0) {
+        return -1;
+    }
+    return property_args(PyDict_GetItemString(options, "properties"), out);
+}
+
 int core_write_args(PyObject *options, struct core_write_args *out)
 {
     int64_t level = INT32_MIN;
@@ -193,7 +273,7 @@ int core_write_args(PyObject *options, struct core_write_args *out)
         return -1;
     }
     out->o.compression_level = (int32_t)level;
-    if (parquet_args(options, out) != 0) {
+    if (parquet_args(options, out) != 0 || policy_args(options, out) != 0) {
         return -1;
     }
     PyObject *groups = PyDict_GetItemString(options, "groups");
@@ -208,5 +288,9 @@ void core_write_args_free(struct core_write_args *args)
     PyMem_Free(args->groups);
     PyMem_Free(args->encodings);
     PyMem_Free((void *)args->bloom);
+    PyMem_Free(args->properties);
+    for (size_t i = 0; i < sizeof args->lists / sizeof args->lists[0]; i++) {
+        PyMem_Free((void *)args->lists[i]);
+    }
     Py_XDECREF(args->keep);
 }

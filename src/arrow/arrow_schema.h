@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/name_index.h"
 #include "grebe/arrow.h"
 
 /** Nesting that is accepted anywhere. */
@@ -192,6 +193,14 @@ bool schema_equal(const struct ArrowSchema *x, const struct ArrowSchema *y, unsi
  */
 grebe_status schema_find(const struct ArrowSchema *schema, const char *name, int *out,
                          grebe_error *err);
+
+/** The fields by name, for many look-ups. @param out Owned; name_index_release(). Names are borrowed. */
+grebe_status schema_index(const grebe_allocator *a, const struct ArrowSchema *schema,
+                          struct name_index *out, grebe_error *err);
+
+/** As schema_find, through the schema's index. */
+grebe_status schema_find_indexed(const struct ArrowSchema *schema, const struct name_index *index,
+                                 const char *name, int *out, grebe_error *err);
 
 /* ---- types as text, docs/format/schema.md ---- */
 

@@ -162,3 +162,37 @@ grebe_status schema_find(const struct ArrowSchema *schema, const char *name, int
     *out = found;
     return GREBE_OK;
 }
+
+/* Of a name that several fields have the number is SIZE_MAX: whoever asks for it is told so. */
+grebe_status schema_index(const grebe_allocator *a, const struct ArrowSchema *schema,
+                          struct name_index *out, grebe_error *err)
+{
+    grebe_status st = name_index_new(a, (size_t)schema->n_children, out, err);
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
+        bool is_there = false;
+        const char *name = name_of(schema->children[i]);
+        st = name_index_add(out, name, (size_t)i, &is_there, err);
+        if (is_there) {
+            *name_index_find(out, name) = SIZE_MAX;
+        }
+    }
+    if (st != GREBE_OK) {
+        name_index_release(out);
+    }
+    return st;
+}
+
+grebe_status schema_find_indexed(const struct ArrowSchema *schema, const struct name_index *index,
+                                 const char *name, int *out, grebe_error *err)
+{
+    const size_t *at = name_index_find(index, name);
+    if (at == NULL && err == NULL) {
+        *out = -1;
+        return GREBE_ENOTFOUND; /* nobody wants to know the nearest one */
+    }
+    if (at == NULL || *at == SIZE_MAX) {
+        return schema_find(schema, name, out, err);
+    }
+    *out = (int)*at;
+    return GREBE_OK;
+}

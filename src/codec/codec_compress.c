@@ -18,6 +18,8 @@
 #include <snappy-c.h>
 #endif
 
+#include "codec/codec_snappy.h"
+
 enum { ZSTD_LEVEL_DEFAULT = 3 };
 
 static const struct {
@@ -64,7 +66,7 @@ bool codec_is_available(enum codec_id id, bool is_write)
 #ifdef GREBE_HAVE_SNAPPY
         return true;
 #else
-        return false;
+        return !is_write;
 #endif
     case CODEC_LZ4_HADOOP:
     case CODEC_LZ4_RAW:
@@ -320,25 +322,17 @@ static grebe_status lz4_block(enum codec_id id, const void *src, size_t src_len,
 }
 #endif
 
-#ifdef GREBE_HAVE_SNAPPY
 static grebe_status snappy_block(const void *src, size_t src_len, void *dst, size_t dst_len,
                                  grebe_error *err)
 {
-    size_t len = 0;
-    char nothing = 0;
+    uint64_t len = 0;
 
-    if (snappy_uncompressed_length(src, src_len, &len) != SNAPPY_OK) {
-        return fail_block(CODEC_SNAPPY, err);
+    if (codec_snappy_expand(src, src_len, dst, dst_len, &len)) {
+        return GREBE_OK;
     }
-    if (len != dst_len) {
-        return check_len(CODEC_SNAPPY, dst_len, len, err);
-    }
-    if (snappy_uncompress(src, src_len, dst_len > 0 ? dst : &nothing, &len) != SNAPPY_OK) {
-        return fail_block(CODEC_SNAPPY, err);
-    }
-    return check_len(CODEC_SNAPPY, dst_len, len, err);
+    return len == dst_len ? fail_block(CODEC_SNAPPY, err)
+                          : check_len(CODEC_SNAPPY, dst_len, (size_t)len, err);
 }
-#endif
 
 /* ---- one interface ---- */
 
@@ -370,10 +364,8 @@ grebe_status codec_decompress(enum codec_id id, const void *src, size_t src_len,
     case CODEC_LZ4_RAW:
         return lz4_block(id, src, src_len, dst, dst_len, err);
 #endif
-#ifdef GREBE_HAVE_SNAPPY
     case CODEC_SNAPPY:
         return snappy_block(src, src_len, dst, dst_len, err);
-#endif
 #ifdef GREBE_HAVE_BROTLI
     case CODEC_BROTLI:
         return codec_brotli_block(ws->a, src, src_len, dst, dst_len, err);

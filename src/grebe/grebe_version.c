@@ -18,6 +18,11 @@
 #else
 #define WITH_BROTLI ""
 #endif
+#ifdef GREBE_HAVE_PCRE2
+#define WITH_PCRE2 "\npatterns pcre2"
+#else
+#define WITH_PCRE2 ""
+#endif
 
 const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
 
@@ -26,5 +31,5 @@ const char *grebe_build_info(void)
     return "compiler " GREBE_COMPILER "\n"
            "build    " GREBE_BUILD_TYPE "\n"
            "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY WITH_BROTLI "\n"
-           "formats  parquet arrow\n";
+           "formats  parquet arrow" WITH_PCRE2 "\n";
 }

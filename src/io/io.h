@@ -192,6 +192,9 @@ void io_shared_drop(struct io_shared_file *f); /* NULL accepted */
 grebe_status path_join(struct buf *dst, const char *base, const char *rest, grebe_error *err);
 /** "." and ".." resolved textually, double '/' folded, a trailing '/' kept. Appends to dst. */
 grebe_status path_normalize(struct buf *dst, const char *path, grebe_error *err);
+/** The path from the root of the file system: the process's current folder in front of a relative
+ *  one, then path_normalize. Appends to dst. */
+grebe_status path_absolute(struct buf *dst, const char *path, grebe_error *err);
 /** What follows the last '/', or the whole path. */
 const char *path_base_name(const char *path);
 /** Length of the scheme when the path is a URI ("s3://…": 2), else 0. */

@@ -2,7 +2,10 @@
 #include "io/io.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 size_t path_scheme_len(const char *path)
 {
@@ -88,5 +91,26 @@ grebe_status path_join(struct buf *dst, const char *base, const char *rest, greb
     if (st == GREBE_OK) {
         st = buf_put_text(dst, rest, err);
     }
+    return st;
+}
+
+grebe_status path_absolute(struct buf *dst, const char *path, grebe_error *err)
+{
+    char here[PATH_MAX];
+    if (path[0] == '/') {
+        return path_normalize(dst, path, err);
+    }
+    if (getcwd(here, sizeof here) == NULL) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "the current folder");
+    }
+    grebe_status st = GREBE_OK;
+    struct buf joined = BUF_INIT(dst->a);
+    GREBE_TRY(path_join(&joined, here, path, err));
+    if (buf_text(&joined) == NULL) {
+        GREBE_TRY(mem_fail(err, joined.len, "a path"));
+    }
+    GREBE_TRY(path_normalize(dst, buf_text(&joined), err));
+out:
+    buf_release(&joined);
     return st;
 }

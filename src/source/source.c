@@ -44,6 +44,14 @@ grebe_status format_find(const grebe_context *ctx, const char *name,
                       error_quote(quoted, sizeof quoted, name, strlen(name)));
 }
 
+void page_bounds_release(struct page_bounds *p)
+{
+    if (p->arena.a != NULL) {
+        arena_release(&p->arena);
+    }
+    memset(p, 0, sizeof *p);
+}
+
 void format_write_options_from(const grebe_write_options *options,
                                struct format_write_options *out)
 {
@@ -64,4 +72,32 @@ void format_write_options_from(const grebe_write_options *options,
     out->is_without_statistics = options->is_without_statistics;
     out->is_without_page_index = options->is_without_page_index;
     out->is_without_checksums = options->is_without_checksums;
+}
+
+grebe_status format_of_file(struct io_store *store, const char *path,
+                            const struct file_format **out, grebe_error *err)
+{
+    enum { LOOK_BYTES = 64 };
+    grebe_status st = GREBE_OK;
+    struct io_file *f = NULL;
+    unsigned char head[LOOK_BYTES], tail[LOOK_BYTES];
+    const struct source_registry *registry = store->ctx->registry;
+    *out = NULL;
+    GREBE_TRY(io_open(store, path, &f, err));
+    uint64_t size = f->id.size_bytes;
+    size_t n = size < LOOK_BYTES ? (size_t)size : LOOK_BYTES;
+    GREBE_TRY(io_read(f, 0, head, n, err));
+    GREBE_TRY(io_read(f, size - n, tail, n, err));
+    for (size_t i = 0; registry != NULL && registry->formats[i] != NULL && *out == NULL; i++) {
+        if (registry->formats[i]->sniff(head, n, tail, n)) {
+            *out = registry->formats[i];
+        }
+    }
+    if (*out == NULL) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                        "%s: expected a data file of a known format, found other content", path);
+    }
+out:
+    io_close(f);
+    return st;
 }

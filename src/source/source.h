@@ -9,6 +9,7 @@
  */
 
 #include "arrow/arrow_stream.h"
+#include "base/arena.h"
 #include "expr/bounds.h"
 #include "grebe/table.h"
 #include "io/io.h"
@@ -21,6 +22,16 @@ struct file_hints {
 
 /** A finding of a check; `is_error` false: a warning. Text is borrowed for the call. */
 typedef void (*check_fn)(void *arg, bool is_error, const char *place, const char *message);
+
+/** What a file tells of the pages of a column in one chunk. */
+struct page_bounds {
+    struct arena arena; /* owns the arrays and what the bounds point to */
+    size_t n;           /* pages; 0: nothing is told */
+    const int64_t *row_begin; /* shape [n + 1]: rows of the chunk, from 0 to all of them */
+    const struct column_bounds *bounds; /* shape [n] */
+};
+
+void page_bounds_release(struct page_bounds *p);
 
 struct format_reader;
 
@@ -52,6 +63,24 @@ struct format_reader_ops {
     grebe_status (*bounds)(struct format_reader *r, int column, size_t chunk,
                            struct column_bounds *out, grebe_error *err);
 
+    /**
+     * Bounds of the pages of a top-level column in a chunk; out->n is 0 when the file does not tell,
+     * tells what cannot be true, or has one page. NULL: the format has no such bounds.
+     *
+     * @param out page_bounds_release(); also after a failure.
+     */
+    grebe_status (*page_bounds)(struct format_reader *r, int column, size_t chunk,
+                                struct page_bounds *out, grebe_error *err);
+
+    /**
+     * Whether a filter of the file leaves it possible that a top-level column holds the value in the
+     * chunk. *may is true when nothing is known. NULL: the format has no such filters.
+     *
+     * @param value As in struct column_bounds, shape [len].
+     */
+    grebe_status (*may_contain)(struct format_reader *r, int column, size_t chunk,
+                                const void *value, size_t len, bool *may, grebe_error *err);
+
     /** Stored bytes of the columns in the chunk: what reading it costs. */
     uint64_t (*stored_bytes)(struct format_reader *r, const int *columns, size_t n_columns,
                              size_t chunk);
@@ -62,6 +91,19 @@ struct format_reader_ops {
 
     /** The file's anatomy as one JSON object, appended to dst (docs/json/inspect.md). */
     grebe_status (*inspect)(struct format_reader *r, struct buf *dst, grebe_error *err);
+
+    /**
+     * Bytes that the columns (NULL: all) of the chunk take in memory, as the file tells. NULL op:
+     * the format does not know. A chunk beyond the end gives 0, after what the file says of its
+     * chunks was verified.
+     */
+    grebe_status (*memory_bytes)(struct format_reader *r, const int *columns, size_t n_columns,
+                                 size_t chunk, uint64_t *out, grebe_error *err);
+
+    /** The value of a key of the file's own metadata, borrowed from the reader; false: not there.
+     *  NULL op: the format has no such pairs. */
+    bool (*find_metadata)(struct format_reader *r, const char *key, const char **value,
+                          size_t *len);
 };
 
 /** Head of every open file of rows. Immutable after open. */
@@ -74,6 +116,7 @@ struct format_reader {
     size_t n_chunks;             /* units of reading (row groups) with at least one row each */
     const int64_t *chunk_begin;  /* shape [n_chunks + 1], ascending from 0 to n_rows */
     uint64_t file_size_bytes;
+    bool skip_checksums; /* by the opener's wish, set before anything is read: they are not compared */
 };
 
 /** Chunk that holds the row: binary search. */
@@ -96,6 +139,7 @@ struct format_write_options {
     const char *const *bloom_columns;
     size_t n_bloom_columns;
     double bloom_rate;             /* false positives; 0: default */
+    bool is_without_dictionary;    /* values stand in pages as they are */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
     size_t n_metadata;
@@ -135,6 +179,7 @@ struct format_writer {
 struct file_format {
     const char *name;              /* "parquet": --file-format, manifest, uri prefix */
     const char *const *extensions; /* NULL-ended, without the dot */
+    bool is_for_tables; /* data files of tables may be of it: other programs that read tables know it */
 
     /** Whether the bytes look like this format: the first head_len and the last tail_len. */
     bool (*sniff)(const unsigned char *head, size_t head_len, const unsigned char *tail,
@@ -155,6 +200,13 @@ struct file_format {
 struct source_registry {
     const struct file_format *const *formats; /* NULL-ended, in the order of sniffing */
 };
+
+/**
+ * The format of a file by its first and last bytes; GREBE_EUNSUPPORTED when none fits (the
+ * ending of the name is not looked at).
+ */
+grebe_status format_of_file(struct io_store *store, const char *path,
+                            const struct file_format **out, grebe_error *err);
 
 /** The format of that name; GREBE_EUNSUPPORTED naming what there is. */
 grebe_status format_find(const grebe_context *ctx, const char *name,

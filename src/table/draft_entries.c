@@ -95,8 +95,11 @@ static void print_operation(const struct grebe_txn *x, const struct snapshot *ba
 {
     dst[0] = '\0';
     put_word(dst, len, "create", base->version == 0);
-    put_word(dst, len, "append", base->version != 0 && x->appends.n > 0);
-    put_word(dst, len, "add-column", x->additions.n > 0);
+    size_t n_staged = x->appends.n + x->additions.n;
+    put_word(dst, len, "import", base->version != 0 && x->n_imports > 0);
+    put_word(dst, len, "append",
+             base->version != 0 && x->appends.n > 0 && n_staged > x->n_imports);
+    put_word(dst, len, "add-column", x->additions.n > 0 && n_staged > x->n_imports);
     put_word(dst, len, "drop-column", x->drops.n > 0);
     put_word(dst, len, "rename-column", x->renames.n > 0);
     put_word(dst, len, "set-schema", x->schema.release != NULL);

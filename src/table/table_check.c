@@ -51,7 +51,8 @@ static void check_columns(struct check *c, const struct manifest_group *group,
 {
     for (size_t i = 0; i < group->columns.n; i++) {
         int field = 0;
-        if (schema_find(&reader->schema, manifest_column_at(group, i), &field, NULL) != GREBE_OK) {
+        if (table_find_field(c->t, &reader->schema, NULL, manifest_column_at(group, i), &field,
+                             NULL) != GREBE_OK) {
             finding(c, false, path, "column \"%.64s\" is not in the file: it reads as null",
                     manifest_column_at(group, i));
         }
@@ -72,6 +73,14 @@ static grebe_status check_reader(struct check *c, const struct manifest_group *g
                 file->row_begin, file->row_end, reader->n_rows);
     }
     check_columns(c, group, reader, path);
+    if (reader->ops->memory_bytes != NULL) {
+        uint64_t unused = 0;
+        grebe_error found = GREBE_ERROR_INIT;
+        grebe_status st = reader->ops->memory_bytes(reader, NULL, 0, SIZE_MAX, &unused, &found);
+        if (st != GREBE_OK) {
+            finding(c, true, path, "%s", found.message);
+        }
+    }
     c->place = path;
     return reader->ops->check == NULL
                ? GREBE_OK

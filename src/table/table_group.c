@@ -85,17 +85,12 @@ static grebe_status named_groups(const struct ArrowSchema *schema,
     return GREBE_OK;
 }
 
-grebe_status group_columns(const struct ArrowSchema *schema, const struct ArrowArray *first,
-                           const grebe_write_options *options, int *out, size_t *n_groups,
-                           grebe_error *err)
+/* Ours: columns of their own, and one group for the rest. */
+static grebe_status group_by_kind(const struct ArrowSchema *schema, const struct ArrowArray *first,
+                                  bool is_single, int *out, int *next, grebe_error *err)
 {
-    int next = (int)min_size(options->n_groups, INT32_MAX / 2);
+    grebe_status st = GREBE_OK;
     int shared = -1; /* the group of everything that is not apart */
-    bool is_single = options->is_single_group || options->profile == GREBE_PROFILE_MILVUS;
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        out[i] = -1;
-    }
-    grebe_status st = named_groups(schema, options, out, err);
     for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
         bool apart = false;
         if (out[i] >= 0) {
@@ -107,9 +102,34 @@ grebe_status group_columns(const struct ArrowSchema *schema, const struct ArrowA
                           &apart, err);
         }
         if (!apart && shared < 0) {
-            shared = next++;
+            shared = (*next)++;
         }
-        out[i] = apart ? next++ : shared;
+        out[i] = apart ? (*next)++ : shared;
+    }
+    return st;
+}
+
+grebe_status group_columns(const grebe_allocator *a, const struct ArrowSchema *schema,
+                           const struct ArrowArray *first, const grebe_write_options *options,
+                           int *out, const char **formats, size_t *n_groups, grebe_error *err)
+{
+    int next = (int)min_size(options->n_groups, INT32_MAX / 2);
+    bool is_single = options->is_single_group || options->profile == GREBE_PROFILE_MILVUS ||
+                     options->policy == GREBE_POLICY_SINGLE;
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        out[i] = -1;
+        formats[i] = NULL;
+    }
+    grebe_status st = policy_check(options, err);
+    if (st == GREBE_OK) {
+        st = named_groups(schema, options, out, err);
+    }
+    if (st == GREBE_OK && options->policy == GREBE_POLICY_SCHEMA_BASED) {
+        st = policy_schema_based(a, schema, options, out, formats, &next, err);
+    } else if (st == GREBE_OK && options->policy == GREBE_POLICY_SIZE_BASED) {
+        st = policy_size_based(schema, first, options, out, &next, err);
+    } else if (st == GREBE_OK) {
+        st = group_by_kind(schema, first, is_single, out, &next, err);
     }
     *n_groups = (size_t)next;
     return st;

@@ -39,6 +39,8 @@ struct grebe_table {
     struct table_store *store;
     char *path;
     int32_t compat;
+    bool skip_checksums; /* set before the table is given away */
+    bool is_packed; /* columns are stored under the numbers of fields, not under names */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */
@@ -113,6 +115,16 @@ grebe_status table_file_open(const grebe_table *t, size_t group, size_t file,
 void data_file_drop(struct data_file *f); /* NULL accepted */
 struct data_file *data_file_keep(struct data_file *f);
 
+/**
+ * The field of a file in which a column is stored.
+ *
+ * @param index Of the file's schema; NULL: it is small.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL (two fields have the name).
+ */
+grebe_status table_find_field(const grebe_table *t, const struct ArrowSchema *file,
+                              const struct name_index *index, const char *stored, int *out,
+                              grebe_error *err);
+
 /** Open a data file of a manifest by its path and properties, whatever place it lies in. */
 grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const char *base,
                               const struct manifest_group *group,
@@ -170,6 +182,10 @@ void plan_release(struct plan *p);
 
 /** int64 array of the ids of rows [begin, begin + n). */
 grebe_status plan_row_ids(const grebe_table *t, int64_t begin, int64_t n, struct ArrowArray *out,
+                          grebe_error *err);
+
+/** Row of the id that stands at place i of what the caller asked for. GREBE_EINVAL; GREBE_ENOTFOUND. */
+grebe_status table_row_of(const grebe_table *t, size_t i, int64_t id, int64_t *row,
                           grebe_error *err);
 
 /** Type of the row id column. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* The manifest resolves a relative path below base/_data: one step up leads back to base ".". */
-static grebe_status stored_path(struct arena *arena, const char *path, manifest_text *out,
-                                grebe_error *err)
+grebe_status table_file_stored_path(struct arena *arena, const char *path, manifest_text *out,
+                                    grebe_error *err)
 {
     const char *prefix = path[0] == '/' ? "" : "../";
     size_t n = strlen(prefix) + strlen(path);
@@ -86,7 +86,7 @@ static grebe_status add_files(struct table_store *store, const char *const *path
             goto out;
         }
         if (reader->n_rows > 0) {
-            GREBE_TRY(stored_path(&m->arena, paths[i], &files[n_files].path, err));
+            GREBE_TRY(table_file_stored_path(&m->arena, paths[i], &files[n_files].path, err));
             files[n_files++].row_end = reader->n_rows;
         }
         reader->ops->close(reader);

@@ -19,4 +19,8 @@ grebe_status table_of_files(struct table_store *store, const char *const *paths,
                             const struct file_format *format, grebe_table **out,
                             grebe_error *err);
 
+/** How a manifest in memory, whose base is ".", names a file. */
+grebe_status table_file_stored_path(struct arena *arena, const char *path, manifest_text *out,
+                                    grebe_error *err);
+
 #endif

@@ -7,16 +7,23 @@
 #include <string.h>
 
 #include "arrow/arrow_stream.h"
+#include "arrow/rows_fit.h"
+#include "base/checked.h"
 #include "base/pool.h"
 
-/* A file being written. */
+/* Files of a group: the one being written, and those that are finished. */
 struct stage_file {
-    struct ArrowSchema schema; /* of the file: stored names */
+    struct ArrowSchema schema; /* of the files: stored names */
     const char *path;          /* in the transaction's arena; NULL: not begun */
     const char *name;          /* the part behind the last '/' */
     struct io_writer *to;
-    struct format_writer *writer;
+    struct format_writer *writer; /* NULL: the next rows begin a file */
+    int64_t memory_bytes;      /* of the rows written to it */
+    bool is_full;              /* no more rows: to be finished */
     struct file_summary summary;
+    struct op_list done;       /* struct manifest_file, in the order of the rows */
+    int64_t n_rows;            /* of those */
+    uint64_t n_bytes;
 };
 
 struct stage_run {
@@ -24,7 +31,7 @@ struct stage_run {
     struct stage_file *files; /* shape [n_groups] */
     const struct ArrowArray *rows;
     int64_t n_rows;
-    bool is_open;
+    bool has_folder;
 };
 
 static void release_view(struct ArrowArray *view) { view->release = NULL; }
@@ -64,7 +71,7 @@ static grebe_status finish_group(void *arg, size_t g, grebe_error *err)
 {
     struct stage_run *run = arg;
     struct stage_file *f = &run->files[g];
-    if (f->writer == NULL) {
+    if (f->writer == NULL || !f->is_full) {
         return GREBE_OK;
     }
     grebe_status st = f->writer->ops->finish(f->writer, &f->summary, err);
@@ -163,45 +170,77 @@ static grebe_status check_named_columns(const struct stage *s, grebe_error *err)
                             error_quote(quoted, sizeof quoted, missing, strlen(missing)));
 }
 
-static grebe_status open_files(struct stage_run *run, grebe_error *err)
+static grebe_status make_folder(struct stage_run *run, grebe_error *err)
+{
+    struct grebe_txn *x = run->s->txn;
+    struct buf folder = BUF_INIT(x->ctx->a);
+    grebe_status st = path_join(&folder, x->base->path, "_data", err);
+    if (st == GREBE_OK && buf_text(&folder) == NULL) {
+        st = mem_fail(err, folder.len, "a path");
+    }
+    if (st == GREBE_OK) {
+        st = io_make_folders(x->base->store->store, buf_text(&folder), x->is_durable, err);
+    }
+    run->has_folder = st == GREBE_OK;
+    buf_release(&folder);
+    return st;
+}
+
+static struct format_write_options file_options(const struct stage *s)
+{
+    struct format_write_options o = FORMAT_WRITE_OPTIONS_INIT;
+    format_write_options_from(s->options, &o);
+    o.is_profile_milvus = o.is_profile_milvus || s->txn->profile == GREBE_PROFILE_MILVUS;
+    o.is_without_dictionary = s->plan->is_without_dictionary;
+    o.is_part = true; /* a column that the options name is in one of the files */
+    o.call = s->call;
+    o.call.progress = NULL;
+    return o;
+}
+
+static grebe_status open_file(struct stage_run *run, size_t g, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct stage *s = run->s;
     struct grebe_txn *x = s->txn;
-    struct io_store *store = x->base->store->store;
-    struct buf folder = BUF_INIT(x->ctx->a);
-    struct format_write_options o = FORMAT_WRITE_OPTIONS_INIT;
-    format_write_options_from(s->options, &o);
-    o.is_profile_milvus = o.is_profile_milvus || x->profile == GREBE_PROFILE_MILVUS;
-    o.is_part = true; /* a column that the options name is in one of the files */
-    GREBE_TRY(check_named_columns(s, err));
-    o.call = s->call;
-    o.call.progress = NULL;
-    GREBE_TRY(path_join(&folder, x->base->path, "_data", err));
-    if (buf_text(&folder) == NULL) {
-        GREBE_TRY(mem_fail(err, folder.len, "a path"));
+    const struct file_format *format = NULL;
+    struct stage_file *f = &run->files[g];
+    struct format_write_options o = file_options(s);
+    GREBE_TRY(format_find(x->ctx, s->groups[g].format, &format, err));
+    if (format->create == NULL) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "files of format \"%s\" cannot be written",
+                        s->groups[g].format);
+        goto out;
     }
-    GREBE_TRY(io_make_folders(store, buf_text(&folder), x->is_durable, err));
-    for (size_t g = 0; g < s->n_groups; g++) {
-        const struct file_format *format = NULL;
-        struct stage_file *f = &run->files[g];
-        if (s->groups[g].n_columns == 0) {
-            continue;
-        }
-        GREBE_TRY(format_find(x->ctx, s->groups[g].format, &format, err));
-        if (format->create == NULL) {
-            st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "files of format \"%s\" cannot be written",
-                            s->groups[g].format);
-            goto out;
-        }
+    if (!format->is_for_tables) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "file format: tables are not written in \"%s\"",
+                        format->name);
+        goto out;
+    }
+    if (f->schema.release == NULL) {
         GREBE_TRY(file_schema(s, &s->groups[g], &f->schema, err));
-        GREBE_TRY(name_file(x, &s->groups[g], f, err));
-        GREBE_TRY(io_create(store, f->path, x->is_durable, &f->to, err));
-        GREBE_TRY(format->create(x->ctx, f->to, &f->schema, &o, &f->writer, err));
     }
-    run->is_open = true;
+    GREBE_TRY(name_file(x, &s->groups[g], f, err));
+    GREBE_TRY(io_create(x->base->store->store, f->path, x->is_durable, &f->to, err));
+    GREBE_TRY(format->create(x->ctx, f->to, &f->schema, &o, &f->writer, err));
+    f->memory_bytes = 0;
+    f->is_full = false;
 out:
-    buf_release(&folder);
+    return st;
+}
+
+/* A file for every group that has none, before rows are written. */
+static grebe_status open_files(struct stage_run *run, grebe_error *err)
+{
+    grebe_status st = check_named_columns(run->s, err);
+    if (st == GREBE_OK && !run->has_folder) {
+        st = make_folder(run, err);
+    }
+    for (size_t g = 0; g < run->s->n_groups && st == GREBE_OK; g++) {
+        if (run->s->groups[g].n_columns > 0 && run->files[g].writer == NULL) {
+            st = open_file(run, g, err);
+        }
+    }
     return st;
 }
 
@@ -216,39 +255,10 @@ static void report(const struct stage_run *run)
         progress.rows_total = (uint64_t)run->s->options->expected_rows;
     }
     for (size_t g = 0; g < run->s->n_groups; g++) {
-        progress.bytes_done += run->files[g].to != NULL ? run->files[g].to->n_written : 0;
+        const struct stage_file *f = &run->files[g];
+        progress.bytes_done += f->n_bytes + (f->to != NULL ? f->to->n_written : 0);
     }
     call->progress(call->progress_ctx, &progress);
-}
-
-static grebe_status write_batch(struct stage_run *run, const struct fit *fit,
-                                struct ArrowArray *batch, grebe_error *err)
-{
-    struct ArrowArray rows = { 0 };
-    grebe_status st = call_check(&run->s->call, err);
-    if (st == GREBE_OK) {
-        st = fit_batch(fit, batch, &rows, err);
-    }
-    if (st == GREBE_OK && rows.length > 0) {
-        if (!run->is_open) {
-            st = open_files(run, err);
-        }
-        run->rows = &rows;
-        if (st == GREBE_OK) {
-            st = for_groups(run, write_group, err);
-        }
-        if (st == GREBE_OK && rows.length > INT64_MAX - run->n_rows) {
-            st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
-        }
-        run->n_rows += st == GREBE_OK ? rows.length : 0;
-        run->rows = NULL;
-    }
-    array_release(&rows);
-    array_release(batch);
-    if (st == GREBE_OK) {
-        report(run);
-    }
-    return st;
 }
 
 /* ---- the result ---- */
@@ -262,10 +272,10 @@ static grebe_status put_number(struct grebe_txn *x, struct avro_pair *pair, cons
     return txn_text(x, text, &pair->value, err);
 }
 
-static grebe_status stage_file_entry(struct grebe_txn *x, const struct stage_file *f,
-                                     struct manifest_group *group, grebe_error *err)
+/* A finished file becomes an entry; the group is ready for the next file. */
+static grebe_status file_entry(struct grebe_txn *x, struct stage_file *f, grebe_error *err)
 {
-    struct manifest_file *file = arena_array(&x->arena, 1, sizeof *file);
+    struct manifest_file *file = op_push(&x->arena, &f->done, sizeof *file);
     struct avro_pair *pairs = arena_array(&x->arena, 2, sizeof *pairs);
     if (file == NULL || pairs == NULL) {
         return mem_fail(err, sizeof *file, "a file entry");
@@ -279,7 +289,127 @@ static grebe_status stage_file_entry(struct grebe_txn *x, const struct stage_fil
         st = put_number(x, &pairs[n++], "footer_size", f->summary.footer_size_bytes, err);
     }
     file->properties = (struct avro_list){ pairs, n };
-    group->files = (struct avro_list){ file, 1 };
+    f->n_rows += f->summary.n_rows;
+    f->n_bytes += f->summary.file_size_bytes;
+    f->writer->ops->free(f->writer);
+    io_writer_free(f->to);
+    f->writer = NULL;
+    f->to = NULL;
+    return st;
+}
+
+/* Finish the files that are full, each group's on its own. */
+static grebe_status end_files(struct stage_run *run, grebe_error *err)
+{
+    size_t n_full = 0;
+    for (size_t g = 0; g < run->s->n_groups; g++) {
+        n_full += run->files[g].writer != NULL && run->files[g].is_full;
+    }
+    grebe_status st = n_full == 0 ? GREBE_OK : for_groups(run, finish_group, err);
+    for (size_t g = 0; g < run->s->n_groups && st == GREBE_OK && n_full > 0; g++) {
+        if (run->files[g].writer != NULL && run->files[g].is_full) {
+            st = file_entry(run->s->txn, &run->files[g], err);
+        }
+    }
+    return st;
+}
+
+/* ---- rows ---- */
+
+static int64_t group_bytes(const struct stage *s, size_t g, const struct ArrowArray *rows)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < s->groups[g].n_columns; i++) {
+        int column = s->groups[g].columns[i];
+        total += array_bytes(s->schema.children[column], rows->children[column], 0, rows->length);
+    }
+    return total;
+}
+
+static grebe_status write_piece(struct stage_run *run, const struct ArrowArray *rows,
+                                grebe_error *err)
+{
+    int64_t limit = run->s->options->file_bytes;
+    if (rows->length > INT64_MAX - run->n_rows) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows");
+    }
+    grebe_status st = open_files(run, err);
+    run->rows = rows;
+    if (st == GREBE_OK) {
+        st = for_groups(run, write_group, err);
+    }
+    run->rows = NULL;
+    if (st != GREBE_OK || limit == 0) {
+        run->n_rows += rows->length;
+        return st;
+    }
+    run->n_rows += rows->length;
+    for (size_t g = 0; g < run->s->n_groups; g++) {
+        struct stage_file *f = &run->files[g];
+        f->memory_bytes += group_bytes(run->s, g, rows);
+        f->is_full = f->memory_bytes >= limit;
+    }
+    return end_files(run, err);
+}
+
+/* Pieces of at most so many rows that a file can end between them. */
+static int64_t piece_rows(const struct stage *s, const struct ArrowArray *rows)
+{
+    enum { PIECE_BYTES_MIN = 1 << 16 };
+    int64_t limit = s->options->file_bytes;
+    if (limit == 0) {
+        return rows->length;
+    }
+    int64_t total = 0;
+    for (size_t g = 0; g < s->n_groups; g++) {
+        total += group_bytes(s, g, rows);
+    }
+    int64_t piece = min_i64(s->plan->buffer_bytes, max_i64(limit, PIECE_BYTES_MIN));
+    double n = (double)rows->length * (double)piece / (double)max_i64(total, 1);
+    return n >= (double)rows->length ? rows->length : max_i64(1, (int64_t)n);
+}
+
+static grebe_status write_rows(struct stage_run *run, struct ArrowArray *rows, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct array_shared *shared = NULL;
+    int64_t n = rows->length;
+    int64_t step = piece_rows(run->s, rows);
+    if (step >= n) {
+        return write_piece(run, rows, err);
+    }
+    GREBE_TRY(array_share(run->s->txn->ctx->a, rows, &shared, err));
+    for (int64_t at = 0; at < n; at += step) {
+        struct ArrowArray piece = { 0 };
+        GREBE_TRY(call_check(&run->s->call, err));
+        GREBE_TRY(array_slice(shared, at, min_i64(step, n - at), &piece, err));
+        st = write_piece(run, &piece, err);
+        array_release(&piece);
+        if (st != GREBE_OK) {
+            goto out;
+        }
+    }
+out:
+    array_shared_drop(shared);
+    return st;
+}
+
+static grebe_status write_batch(struct stage_run *run, const struct fit *fit,
+                                struct ArrowArray *batch, grebe_error *err)
+{
+    struct ArrowArray rows = { 0 };
+    grebe_status st = call_check(&run->s->call, err);
+    if (st == GREBE_OK) {
+        st = fit_batch(fit, batch, &rows, err);
+    }
+    if (st == GREBE_OK && rows.length > 0) {
+        st = write_rows(run, &rows, err);
+    }
+    array_release(&rows);
+    array_release(batch);
+    if (st == GREBE_OK) {
+        report(run);
+    }
     return st;
 }
 
@@ -309,10 +439,9 @@ static grebe_status build_staged(const struct stage_run *run, struct staged **ou
         }
         groups[g].columns = (struct avro_list){ names, group->n_columns };
         grebe_status st = txn_text(x, group->format, &groups[g].format, err);
-        if (st == GREBE_OK && run->files[g].writer != NULL) {
-            assert(run->files[g].summary.n_rows == run->n_rows);
-            st = stage_file_entry(x, &run->files[g], &groups[g], err);
-        }
+        const struct stage_file *f = &run->files[g];
+        assert(group->n_columns == 0 || f->n_rows == run->n_rows);
+        groups[g].files = (struct avro_list){ f->done.items, f->done.n };
         if (st != GREBE_OK) {
             return st;
         }
@@ -386,7 +515,10 @@ grebe_status stage_write(struct stage *s, struct ArrowArrayStream *rows,
             goto out;
         }
     }
-    GREBE_TRY(for_groups(&run, finish_group, err));
+    for (size_t g = 0; g < s->n_groups; g++) {
+        run.files[g].is_full = true; /* no more rows come */
+    }
+    GREBE_TRY(end_files(&run, err));
     st = build_staged(&run, out, err);
 out:
     release_files(&run);

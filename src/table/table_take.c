@@ -27,8 +27,8 @@ struct take {
     struct ArrowArray *got; /* shape [plan.n_groups]: n_found rows each */
 };
 
-static grebe_status row_of(const grebe_table *t, size_t i, int64_t id, int64_t *row,
-                           grebe_error *err)
+grebe_status table_row_of(const grebe_table *t, size_t i, int64_t id, int64_t *row,
+                          grebe_error *err)
 {
     const struct snapshot *s = t->snapshot;
     *row = table_is_milvus(t) ? (id >= 0 && id < s->n_rows ? id : -1) : snapshot_row_of_id(s, id);
@@ -57,8 +57,8 @@ static grebe_status find_rows(struct take *k, const int64_t *ids, bool is_missin
         if (is_identity && ids[i] >= 0 && ids[i] < s->n_rows) {
             rows[i] = ids[i];
         } else {
-            grebe_status st = row_of(k->t, (size_t)i, ids[i], &rows[i],
-                                     is_missing_null ? &missing : err);
+            grebe_status st = table_row_of(k->t, (size_t)i, ids[i], &rows[i],
+                                           is_missing_null ? &missing : err);
             if (st != GREBE_OK && !is_missing_null) {
                 return st;
             }

@@ -77,6 +77,7 @@ struct grebe_txn {
     struct op_list additions;    /* struct staged * */
     struct ArrowSchema schema;   /* set_schema; empty: not */
     struct op_list files;        /* const char *: data files that this transaction wrote */
+    size_t n_imports;            /* of appends and additions: what grebe_txn_import made */
 };
 
 /** A zeroed slot at the end of a list. NULL: no memory. */
@@ -84,6 +85,13 @@ void *op_push(struct arena *arena, struct op_list *list, size_t size);
 /** Copy of a text in the transaction's arena. */
 grebe_status txn_text(struct grebe_txn *x, const char *text, manifest_text *out, grebe_error *err);
 const char *txn_name(struct grebe_txn *x, const char *text);
+
+/**
+ * Add an append or an addition to its list. One that does not fit the base is taken back, with the
+ * files that were written for it (those from number files_begin on).
+ */
+grebe_status txn_record(struct grebe_txn *x, struct op_list *list, struct staged *made,
+                        size_t files_begin, grebe_error *err);
 
 /** Whether anything was recorded. */
 bool txn_has_changes(const struct grebe_txn *x);
@@ -117,6 +125,7 @@ grebe_status rebase_check(const struct grebe_txn *x, struct snapshot *from, stru
 struct stage_group {
     int *columns; /* into stage.schema, shape [n_columns] */
     size_t n_columns;
+    size_t n_filled; /* while the plan is made: columns that are set */
     size_t number; /* in file names */
     const char *format;
 };
@@ -124,7 +133,8 @@ struct stage_group {
 /** Rows of a stream written as column groups. */
 struct stage {
     struct grebe_txn *txn;
-    const grebe_write_options *options;
+    const grebe_write_options *options; /* of the plan */
+    const struct write_plan *plan;
     struct call call;
     struct ArrowSchema schema;      /* what is written: names as in the table, its types */
     const char **stored;            /* shape [columns]: names in the files; borrowed */
@@ -144,36 +154,42 @@ grebe_status stage_write(struct stage *s, struct ArrowArrayStream *rows,
                          const struct ArrowSchema *rows_schema, struct ArrowArray *first,
                          struct staged **out, grebe_error *err);
 
-/* ---- fitting: table_fit.c ---- */
-
-/** How batches of one schema become batches of another, by name. */
-struct fit {
-    const grebe_allocator *a;
-    const struct ArrowSchema *from; /* borrowed */
-    const struct ArrowSchema *to;   /* borrowed */
-    int *source;     /* shape [to columns]: column of from; -1: null */
-    bool *widens;    /* shape [to columns] */
-};
-
-/** @return also GREBE_ESCHEMA: column, expected and found type. */
-grebe_status fit_new(const grebe_allocator *a, const struct ArrowSchema *from,
-                     const struct ArrowSchema *to, struct fit *out, grebe_error *err);
-void fit_release(struct fit *f);
-/** batch is moved in, also on failure. */
-grebe_status fit_batch(const struct fit *f, struct ArrowArray *batch, struct ArrowArray *out,
-                       grebe_error *err);
-
-/* ---- grouping: table_group.c ---- */
+/* ---- grouping: table_group.c, table_policy.c ---- */
 
 /**
  * Column groups for new columns.
  *
- * @param first  First batch, or empty: sizes of binary columns are looked up there.
- * @param out    Shape [schema columns]: number of the group of each column; dense from 0.
+ * @param first   First batch, or empty: sizes of columns are looked up there.
+ * @param out     Shape [schema columns]: number of the group of each column; dense from 0.
+ * @param formats Shape [schema columns]: file format of the column's group; NULL: the default.
  */
-grebe_status group_columns(const struct ArrowSchema *schema, const struct ArrowArray *first,
-                           const grebe_write_options *options, int *out, size_t *n_groups,
-                           grebe_error *err);
+grebe_status group_columns(const grebe_allocator *a, const struct ArrowSchema *schema,
+                           const struct ArrowArray *first, const grebe_write_options *options,
+                           int *out, const char **formats, size_t *n_groups, grebe_error *err);
+
+/** GREBE_EINVAL for options of a policy that contradict each other. */
+grebe_status policy_check(const grebe_write_options *o, grebe_error *err);
+
+/* Columns whose `out` is -1 get a group; *next: the first free number. */
+grebe_status policy_schema_based(const grebe_allocator *a, const struct ArrowSchema *schema,
+                                 const grebe_write_options *o, int *out, const char **formats,
+                                 int *next, grebe_error *err);
+grebe_status policy_size_based(const struct ArrowSchema *schema, const struct ArrowArray *first,
+                               const grebe_write_options *o, int *out, int *next,
+                               grebe_error *err);
+
+/* ---- options by the reference's names: write_properties.c ---- */
+
+/** What the options of one write come to. */
+struct write_plan {
+    grebe_write_options o; /* properties are in the fields; texts in the arena, or the caller's */
+    int64_t buffer_bytes;  /* rows that are written before a file may end */
+    bool is_without_dictionary;
+};
+
+/** @return GREBE_OK; GREBE_EINVAL naming key, expected and found value; GREBE_EUNSUPPORTED. */
+grebe_status write_plan_new(struct arena *arena, const grebe_write_options *options,
+                            struct write_plan *out, grebe_error *err);
 
 /** What grebe_table_create does, in a store of the caller's. rows is released or left as it is. */
 grebe_status table_create_in(struct table_store *store, const char *path,

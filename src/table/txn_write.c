@@ -56,10 +56,11 @@ static void stage_release(struct stage *s)
     schema_release(&s->schema);
 }
 
-static grebe_status stage_init(struct stage *s, grebe_txn *x, const grebe_write_options *options,
+static grebe_status stage_init(struct stage *s, grebe_txn *x, const struct write_plan *plan,
                                grebe_error *err)
 {
-    *s = (struct stage){ .txn = x, .options = options };
+    const grebe_write_options *options = &plan->o;
+    *s = (struct stage){ .txn = x, .options = options, .plan = plan };
     s->call = call_options_resolve(x->ctx, options->call);
     if (options->profile != GREBE_PROFILE_OPEN && options->profile != GREBE_PROFILE_MILVUS) {
         return GREBE_FAIL(err, GREBE_EINVAL, "profile: expected 0 or 1, found %d",
@@ -123,32 +124,34 @@ static grebe_status plan_new_columns(struct stage *s, const struct draft *d,
     size_t n_groups = 0;
     const char *format = s->options->file_format != NULL ? s->options->file_format : "parquet";
     int *group_of = mem_alloc_zero(a, n * sizeof *group_of);
-    if (group_of == NULL) {
-        return mem_fail(err, n * sizeof *group_of, "column groups");
+    const char **formats = mem_alloc_zero(a, n * sizeof *formats);
+    if (group_of == NULL || formats == NULL) {
+        st = mem_fail(err, n * sizeof *formats, "column groups");
+        goto out;
     }
     GREBE_TRY(schema_copy(a, &in->schema, &s->schema, err));
-    GREBE_TRY(group_columns(&in->schema, &in->first, s->options, group_of, &n_groups, err));
+    GREBE_TRY(group_columns(a, &in->schema, &in->first, s->options, group_of, formats, &n_groups,
+                            err));
     GREBE_TRY(alloc_groups(s, n_groups, err));
+    for (size_t i = 0; i < n; i++) {
+        s->groups[group_of[i]].n_columns++;
+    }
     for (size_t g = 0; g < n_groups; g++) {
-        size_t n_columns = 0;
-        for (size_t i = 0; i < n; i++) {
-            n_columns += group_of[i] == (int)g;
-        }
-        GREBE_TRY(alloc_columns(s, g, n_columns, err));
+        GREBE_TRY(alloc_columns(s, g, s->groups[g].n_columns, err));
         s->groups[g].number = first_number + g;
         s->groups[g].format = format;
-        n_columns = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (group_of[i] == (int)g) {
-                s->groups[g].columns[n_columns++] = (int)i;
-            }
-        }
+    }
+    for (size_t i = n; i-- > 0;) { /* from the last column on; n_filled of each group counts down */
+        struct stage_group *g = &s->groups[group_of[i]];
+        g->columns[g->n_columns - ++g->n_filled] = (int)i;
+        g->format = formats[i] != NULL ? formats[i] : g->format;
     }
     for (size_t i = 0; i < n; i++) {
         GREBE_TRY(stored_name(s->txn, d, in->schema.children[i]->name, &s->stored[i], err));
     }
 out:
     mem_free(a, group_of, n * sizeof *group_of);
+    mem_free(a, formats, n * sizeof *formats);
     return st;
 }
 
@@ -194,8 +197,8 @@ out:
     return st;
 }
 
-static grebe_status record(grebe_txn *x, struct op_list *list, struct staged *made,
-                           size_t files_begin, grebe_error *err)
+grebe_status txn_record(grebe_txn *x, struct op_list *list, struct staged *made,
+                        size_t files_begin, grebe_error *err)
 {
     struct draft d;
     struct staged **slot = op_push(&x->arena, list, sizeof *slot);
@@ -217,7 +220,7 @@ static grebe_status record(grebe_txn *x, struct op_list *list, struct staged *ma
 }
 
 static grebe_status append_rows(grebe_txn *x, struct ArrowArrayStream *rows,
-                                const grebe_write_options *options, grebe_error *err)
+                                const struct write_plan *plan, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct incoming in = { 0 };
@@ -229,7 +232,7 @@ static grebe_status append_rows(grebe_txn *x, struct ArrowArrayStream *rows,
         return GREBE_FAIL(err, GREBE_EINVAL,
                           "append: rows come before new columns in one transaction");
     }
-    GREBE_TRY(stage_init(&s, x, options, err));
+    GREBE_TRY(stage_init(&s, x, plan, err));
     GREBE_TRY(read_head(rows, &in, err));
     GREBE_TRY(draft_apply(x, x->base->snapshot, &d, err));
     if (d.m.groups.n == 0) {
@@ -245,7 +248,7 @@ static grebe_status append_rows(grebe_txn *x, struct ArrowArrayStream *rows,
         }
         goto out;
     }
-    st = record(x, &x->appends, made, files_begin, err);
+    st = txn_record(x, &x->appends, made, files_begin, err);
 out:
     stage_release(&s);
     if (d.columns != NULL || d.base != NULL) {
@@ -257,7 +260,7 @@ out:
 }
 
 static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
-                                    const grebe_write_options *options, grebe_error *err)
+                                    const struct write_plan *plan, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct incoming in = { 0 };
@@ -265,7 +268,7 @@ static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
     struct stage s = { .txn = x };
     struct staged *made = NULL;
     size_t files_begin = x->files.n;
-    GREBE_TRY(stage_init(&s, x, options, err));
+    GREBE_TRY(stage_init(&s, x, plan, err));
     GREBE_TRY(read_head(rows, &in, err));
     GREBE_TRY(draft_apply(x, x->base->snapshot, &d, err));
     for (int64_t i = 0; i < in.schema.n_children; i++) {
@@ -281,7 +284,7 @@ static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
     }
     GREBE_TRY(plan_new_columns(&s, &d, &in, d.m.groups.n, err));
     GREBE_TRY(stage_write(&s, rows, &in.schema, &in.first, &made, err));
-    st = record(x, &x->additions, made, files_begin, err);
+    st = txn_record(x, &x->additions, made, files_begin, err);
 out:
     stage_release(&s);
     if (d.columns != NULL || d.base != NULL) {
@@ -292,24 +295,17 @@ out:
     return st;
 }
 
-static grebe_status write_options(const grebe_write_options *options, grebe_write_options *out,
-                                  grebe_error *err)
-{
-    *out = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
-    return options_copy(out, sizeof *out, options, err);
-}
-
 grebe_status grebe_txn_append(grebe_txn *x, struct ArrowArrayStream *rows,
                               const grebe_write_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, x != NULL && rows != NULL && rows->release != NULL);
-    grebe_write_options o;
-    grebe_status st = write_options(options, &o, err);
+    struct write_plan plan;
+    grebe_status st = write_plan_new(&x->arena, options, &plan, err);
     if (st == GREBE_OK && x->state != TXN_OPEN) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "the transaction is over");
     }
     if (st == GREBE_OK) {
-        st = append_rows(x, rows, &o, err);
+        st = append_rows(x, rows, &plan, err);
     }
     stream_release(rows);
     return st;
@@ -320,8 +316,8 @@ grebe_status grebe_txn_add_columns(grebe_txn *x, struct ArrowArrayStream *rows, 
                                    grebe_error *err)
 {
     GREBE_CHECK_ARG(err, x != NULL && rows != NULL && rows->release != NULL);
-    grebe_write_options o;
-    grebe_status st = write_options(options, &o, err);
+    struct write_plan plan;
+    grebe_status st = write_plan_new(&x->arena, options, &plan, err);
     int64_t n_rows = x->base->snapshot->n_rows;
     if (st == GREBE_OK && x->state != TXN_OPEN) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "the transaction is over");
@@ -338,7 +334,7 @@ grebe_status grebe_txn_add_columns(grebe_txn *x, struct ArrowArrayStream *rows, 
                         min_i64(row_end, n_rows), n_rows);
     }
     if (st == GREBE_OK) {
-        st = add_new_columns(x, rows, &o, err);
+        st = add_new_columns(x, rows, &plan, err);
     }
     stream_release(rows);
     return st;
@@ -384,8 +380,8 @@ grebe_status table_create_in(struct table_store *store, const char *path,
     grebe_txn *x = NULL;
     int64_t latest = 0;
     grebe_txn_options to = GREBE_TXN_OPTIONS_INIT;
-    grebe_write_options w;
-    GREBE_TRY(write_options(o->write, &w, err));
+    grebe_write_options w = GREBE_WRITE_OPTIONS_INIT;
+    GREBE_TRY(options_copy(&w, sizeof w, o->write, err));
     GREBE_TRY(version_latest(store->store, path, &latest, err));
     if (latest != 0) {
         st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: there is a table already, at version %" PRId64,

@@ -22,76 +22,6 @@ bool text_to_bool(const char *s, size_t len, bool *out)
            is_word(s, len, "FALSE");
 }
 
-/* No zeros in front, no plus, not "-0": the integer prints back to the text. */
-static bool is_canonical(const char *s, size_t len)
-{
-    return len > 0 && (s[0] == '-' ? len > 1 && s[1] != '0' : s[0] != '0' || len == 1);
-}
-
-bool text_to_i64(const char *s, size_t len, int64_t *out)
-{
-    return is_canonical(s, len) && number_parse_i64(s, len, out);
-}
-
-bool text_to_u64(const char *s, size_t len, uint64_t *out)
-{
-    return is_canonical(s, len) && number_parse_u64(s, len, out);
-}
-
-/* A number in decimal without a plus, and without zeros in front; whether it is an integer. */
-static bool is_decimal(const char *s, size_t len, bool *is_integer, bool *has_exponent)
-{
-    size_t i = len > 0 && s[0] == '-', first = i, digits = 0;
-    *has_exponent = false;
-    for (; i < len && is_digit(s[i]); i++) {
-        digits++;
-    }
-    if (digits > 1 && s[first] == '0') {
-        return false;
-    }
-    *is_integer = i == len && digits > 0;
-    if (i < len && s[i] == '.') {
-        for (i++; i < len && is_digit(s[i]); i++) {
-            digits++;
-        }
-    }
-    if (digits > 0 && i < len && (s[i] == 'e' || s[i] == 'E')) {
-        *has_exponent = true;
-        i++;
-        i += i < len && (s[i] == '-' || s[i] == '+');
-        size_t begin = i;
-        while (i < len && is_digit(s[i])) {
-            i++;
-        }
-        digits = i > begin ? digits : 0;
-    }
-    return digits > 0 && i == len;
-}
-
-static bool is_special(const char *s, size_t len)
-{
-    size_t sign = len > 0 && s[0] == '-';
-    s += sign;
-    len -= sign;
-    return is_word(s, len, "inf") || is_word(s, len, "Infinity") ||
-           (sign == 0 && (is_word(s, len, "NaN") || is_word(s, len, "nan")));
-}
-
-bool text_to_double(const char *s, size_t len, double *out)
-{
-    bool is_integer = false, has_exponent = false;
-    int64_t exact = 0;
-    if (!is_decimal(s, len, &is_integer, &has_exponent)) {
-        return is_special(s, len) && number_parse_double(s, len, out);
-    }
-    if (is_integer && len > 15 &&
-        (!number_parse_i64(s, len, &exact) || exact > EXACT_IN_DOUBLE ||
-         exact < -EXACT_IN_DOUBLE)) {
-        return false;
-    }
-    return number_parse_double(s, len, out) && isfinite(*out);
-}
-
 /* ---- times ---- */
 
 /* n digits as a number; -1 when there are others. */
@@ -150,44 +80,80 @@ static bool zone_at(const char *s, size_t len, int64_t *seconds)
            minutes < 60;
 }
 
-bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out)
+/* ".5", ".000001" at *at: nanoseconds; false: no digit, or finer. */
+static bool fraction_at(const char *s, size_t len, size_t *at, int32_t *nanos)
 {
-    int32_t days = 0;
-    int64_t zone = 0, micros = 0;
+    int32_t unit = 100000000;
+    size_t begin = ++*at;
+    for (; *at < len && is_digit(s[*at]); ++*at, unit /= 10) {
+        if (unit == 0 && s[*at] != '0') {
+            return false;
+        }
+        *nanos += (s[*at] - '0') * unit;
+    }
+    return *at > begin;
+}
+
+/* "12:00", "12:00:00", "12:00:00.5" at *at, which comes to stand behind it. */
+static bool clock_at(const char *s, size_t len, size_t *at, int32_t *seconds, int32_t *nanos)
+{
+    const char *p = s + *at;
+    size_t left = len - *at;
+    if (left < 5 || p[2] != ':') {
+        return false;
+    }
+    int hour = digits_at(p, 2), minute = digits_at(p + 3, 2), second = 0;
+    *at += 5;
+    *nanos = 0;
+    if (left >= 8 && p[5] == ':') {
+        second = digits_at(p + 6, 2);
+        *at += 3;
+        if (left > 9 && p[8] == '.' && !fraction_at(s, len, at, nanos)) {
+            return false;
+        }
+    }
+    *seconds = hour * 3600 + minute * 60 + second;
+    return hour >= 0 && hour <= 23 && minute >= 0 && minute <= 59 && second >= 0 && second <= 59;
+}
+
+bool text_to_clock(const char *s, size_t len, int32_t *seconds, int32_t *nanos)
+{
+    size_t at = 0;
+    return clock_at(s, len, &at, seconds, nanos) && at == len;
+}
+
+bool text_to_instant(const char *s, size_t len, bool is_utc, int64_t *seconds, int32_t *nanos)
+{
+    int32_t days = 0, clock = 0;
+    int64_t zone = 0;
+    size_t at = 11;
+    *nanos = 0;
     if (len < 10 || !text_to_date(s, 10, &days)) {
         return false;
     }
     if (len == 10) {
-        *out = days * INT64_C(86400000000);
+        *seconds = days * INT64_C(86400);
         return !is_utc;
     }
-    if (len < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':') {
+    if ((s[10] != 'T' && s[10] != ' ') || !clock_at(s, len, &at, &clock, nanos)) {
         return false;
-    }
-    int hour = digits_at(s + 11, 2), minute = digits_at(s + 14, 2), second = 0;
-    size_t at = 16;
-    if (len >= 19 && s[16] == ':') {
-        second = digits_at(s + 17, 2);
-        at = 19;
-        if (len > 20 && s[19] == '.') {
-            int64_t unit = 100000;
-            for (at = 20; at < len && is_digit(s[at]); at++, unit /= 10) {
-                if (unit == 0 && s[at] != '0') {
-                    return false; /* finer than a microsecond */
-                }
-                micros += (s[at] - '0') * unit;
-            }
-            if (at == 20) {
-                return false;
-            }
-        }
     }
     bool has_zone = at < len;
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 ||
-        (has_zone && !zone_at(s + at, len - at, &zone)) || has_zone != is_utc) {
+    if ((has_zone && !zone_at(s + at, len - at, &zone)) || has_zone != is_utc) {
         return false;
     }
-    *out = (days * INT64_C(86400) + hour * 3600 + minute * 60 + second - zone) * 1000000 + micros;
+    *seconds = days * INT64_C(86400) + clock - zone;
+    return true;
+}
+
+bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out)
+{
+    int64_t seconds = 0;
+    int32_t nanos = 0;
+    if (!text_to_instant(s, len, is_utc, &seconds, &nanos) || nanos % 1000 != 0) {
+        return false;
+    }
+    *out = seconds * 1000000 + nanos / 1000;
     return true;
 }
 
@@ -197,10 +163,10 @@ static unsigned integer_types(const char *s, size_t len)
 {
     int64_t i = 0;
     uint64_t u = 0;
-    if (!is_canonical(s, len)) {
+    if (!text_is_canonical(s, len)) {
         return TEXT_DOUBLE; /* "-0" */
     }
-    if (number_parse_i64(s, len, &i)) {
+    if (text_to_i64(s, len, &i)) {
         return TEXT_INT64 | (i >= 0 ? TEXT_UINT64 : 0u) |
                (i <= EXACT_IN_DOUBLE && i >= -EXACT_IN_DOUBLE ? TEXT_DOUBLE : 0u);
     }
@@ -216,9 +182,9 @@ unsigned text_types_of(const char *s, size_t len)
         return 0;
     }
     if (!is_digit(s[0]) && s[0] != '-' && s[0] != '.') {
-        return text_to_bool(s, len, &truth) ? TEXT_BOOL : is_special(s, len) ? TEXT_DOUBLE : 0;
+        return text_to_bool(s, len, &truth) ? TEXT_BOOL : text_is_special(s, len) ? TEXT_DOUBLE : 0;
     }
-    if (is_decimal(s, len, &is_integer, &has_exponent)) {
+    if (text_is_decimal(s, len, &is_integer, &has_exponent)) {
         if (is_integer) {
             return integer_types(s, len);
         }
@@ -232,7 +198,7 @@ unsigned text_types_of(const char *s, size_t len)
     if (text_to_timestamp(s, len, true, &micros)) {
         return TEXT_TIMESTAMP_UTC;
     }
-    return is_special(s, len) ? TEXT_DOUBLE : 0;
+    return text_is_special(s, len) ? TEXT_DOUBLE : 0;
 }
 
 unsigned text_type_narrowest(unsigned types) { return types & (~types + 1); }

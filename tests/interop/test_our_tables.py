@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 import fastavro
@@ -317,20 +316,6 @@ def test_profile_milvus_data_files(tmp_path):
     file = pq.ParquetFile(tmp_path / "u" / "_data" / name)
     assert "tags.list.element" in [file.schema.column(i).path for i in range(len(more.schema))]
     assert [f.metadata[b"PARQUET:field_id"] for f in file.schema_arrow] == [str(100 + i).encode() for i in range(len(more.schema))]
-
-
-@pytest.fixture(scope="module")
-def oracle():
-    if subprocess.run([sys.executable, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('milvus_storage') is None)"],
-                      check=False).returncode:
-        pytest.skip("the package milvus-storage is not installed")
-
-    def call(*args):
-        done = subprocess.run([sys.executable, str(HERE / "tools" / "loon_oracle.py"), *map(str, args)], capture_output=True, text=True,
-                              check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-    return call
 
 
 @pytest.mark.parametrize("groups", [None, [["vector"], ["id", "text", "f"], ["blob", "tags"]]], ids=["one_group", "three_groups"])
