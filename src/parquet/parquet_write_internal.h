@@ -262,6 +262,15 @@ static inline const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t
     *len = (size_t)(ends[i] - begin);
     return c->values.data + begin;
 }
+/** The same of any chunk but one of booleans. */
+static inline const unsigned char *pw_value_at(const struct pw_chunk *c, int64_t i, size_t *len)
+{
+    if (c->leaf->store == PW_BYTES) {
+        return pw_bytes_at(c, i, len);
+    }
+    *len = c->leaf->width;
+    return c->values.data + (size_t)i * c->leaf->width;
+}
 /** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
 
@@ -393,9 +402,18 @@ grebe_status pw_choose_encoding(struct pw_chunk *c, const struct pw_config *conf
 grebe_status pw_chunk_bloom(struct pw_chunk *c, const struct pw_config *config,
                             struct pw_scratch *s, grebe_error *err);
 
-/* ---- statistics: parquet_write_stats.c ---- */
+/* ---- statistics: parquet_write_bounds.c ---- */
 
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
+/** Order of one bound of two ranges of the chunk. */
+int pw_bound_compare(const struct pw_chunk *c, const struct pw_bounds *x,
+                     const struct pw_bounds *y, bool is_max);
+/** Bounds of all pages and of the chunk; dictionary as in pw_chunk_statistics. */
+grebe_status pw_page_bounds(struct pw_chunk *c, const struct pw_config *config,
+                            struct pw_scratch *s, grebe_error *err);
+
+/* parquet_write_stats.c */
+
 /** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. The scratch
  *  still holds the dictionary of a chunk that has one. */
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
