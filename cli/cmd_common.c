@@ -298,12 +298,12 @@ int scan_rows(struct cli *cli, grebe_source *source, const grebe_scan_options *o
 static int parse_encodings(struct cli *cli, grebe_write_options *out)
 {
     size_t n = 0;
-    while (opt_nth(cli, "encoding", n) != NULL) {
+    while (opt_nth(cli, "column-encoding", n) != NULL) {
         n++;
     }
     grebe_column_encoding *list = cli_alloc(cli, n + 1, sizeof *list);
     for (size_t i = 0; i < n; i++) {
-        char *text = cli_copy(cli, opt_nth(cli, "encoding", i));
+        char *text = cli_copy(cli, opt_nth(cli, "column-encoding", i));
         char *equals = strrchr(text, '=');
         list[i] = (grebe_column_encoding){ NULL, text };
         if (equals != NULL) {

@@ -41,7 +41,7 @@ const struct opt_spec common_options[] = {
     TEXT_OPTIONS, SCHEMA_OPTION
 
 #define PARQUET_OPTIONS                                                                          \
-    { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
+    { "column-encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
     { "bloom", "A,B", "columns that get bloom filters", 0 },                                     \
     { "bloom-rate", "P", "false positives of bloom filters (default 0.01)", 0 },                 \
     { "page-bytes", "SIZE", "most bytes of a page before compression", 0 },                      \
