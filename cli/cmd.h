@@ -89,6 +89,7 @@ int cmd_scan(struct cli *cli);
 int cmd_count(struct cli *cli);
 int cmd_take(struct cli *cli);
 int cmd_schema(struct cli *cli);
+int cmd_stats(struct cli *cli);
 int cmd_info(struct cli *cli);
 int cmd_log(struct cli *cli);
 int cmd_explain(struct cli *cli);
@@ -103,6 +104,8 @@ int cmd_completions(struct cli *cli);
 
 /** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */
 int open_source(struct cli *cli, const char *uri, grebe_source **out);
+/** Open n sources as one. */
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out);
 /** Open a table for writing (or for log, tag, …). */
 int open_table(struct cli *cli, const char *uri, grebe_table **out);
 

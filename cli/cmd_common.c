@@ -73,16 +73,24 @@ static int read_stdin(void *read_ctx, void *dst, size_t len, size_t *got)
 
 static int table_options(struct cli *cli, grebe_table_open_options *out)
 {
-    int compat = 0;
+    int compat = 0, verify = 0;
     *out = (grebe_table_open_options)GREBE_TABLE_OPEN_OPTIONS_INIT;
     int code = opt_choice(cli, "compat", "none|milvus", &compat);
+    code = code != 0 ? code : opt_choice(cli, "verify", "on|off", &verify);
     out->compat = compat;
+    out->skip_checksums = verify == 1;
     out->at = opt_get(cli, "version");
     out->is_for_inspection = cli->is_for_inspection;
     return code;
 }
 
 int open_source(struct cli *cli, const char *uri, grebe_source **out)
+{
+    char *one = cli_copy(cli, uri);
+    return open_sources(cli, &one, 1, out);
+}
+
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
@@ -95,7 +103,7 @@ int open_source(struct cli *cli, const char *uri, grebe_source **out)
     o.read = read_stdin;
     o.read_ctx = cli;
     o.table = &table;
-    grebe_status st = grebe_source_open(cli->ctx, uri, &o, out, &err);
+    grebe_status st = grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err);
     return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
 }
 
@@ -208,6 +216,86 @@ static int parse_compression(struct cli *cli, grebe_write_options *out)
     return 0;
 }
 
+/* "COL=ENC", or "ENC" for every column that it fits. */
+static int parse_encodings(struct cli *cli, grebe_write_options *out)
+{
+    size_t n = 0;
+    while (opt_nth(cli, "encoding", n) != NULL) {
+        n++;
+    }
+    grebe_column_encoding *list = cli_alloc(cli, n + 1, sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        char *text = cli_copy(cli, opt_nth(cli, "encoding", i));
+        char *equals = strrchr(text, '=');
+        list[i] = (grebe_column_encoding){ NULL, text };
+        if (equals != NULL) {
+            *equals = '\0';
+            list[i] = (grebe_column_encoding){ text, equals + 1 };
+        }
+    }
+    out->encodings = list;
+    out->n_encodings = n;
+    return 0;
+}
+
+static int parse_left_out(struct cli *cli, grebe_write_options *out)
+{
+    const char **names = NULL;
+    size_t n = 0;
+    if (opt_get(cli, "leave-out") == NULL) {
+        return 0;
+    }
+    int code = split_names(cli, opt_get(cli, "leave-out"), &names, &n);
+    for (size_t i = 0; i < n && code == 0; i++) {
+        if (strcmp(names[i], "statistics") == 0) {
+            out->is_without_statistics = true;
+        } else if (strcmp(names[i], "page-index") == 0) {
+            out->is_without_page_index = true;
+        } else if (strcmp(names[i], "checksums") == 0) {
+            out->is_without_checksums = true;
+        } else {
+            code = out_usage(cli, "--leave-out: expected statistics, page-index or checksums, found \"%s\"",
+                             names[i]);
+        }
+    }
+    return code;
+}
+
+static int parse_bloom(struct cli *cli, grebe_write_options *out)
+{
+    const char *rate = opt_get(cli, "bloom-rate");
+    const char **names = NULL;
+    int code = 0;
+    if (opt_get(cli, "bloom") != NULL) {
+        code = split_names(cli, opt_get(cli, "bloom"), &names, &out->n_bloom_columns);
+        out->bloom_columns = names;
+    }
+    if (code == 0 && rate != NULL) {
+        char *end = NULL;
+        out->bloom_rate = strtod(rate, &end);
+        if (end == rate || *end != '\0' || !(out->bloom_rate > 0 && out->bloom_rate < 1)) {
+            return out_usage(cli, "--bloom-rate: expected a number between 0 and 1, found \"%s\"", rate);
+        }
+    }
+    return code;
+}
+
+/* What the writer of Parquet files leaves to the user. */
+static int parquet_options_from(struct cli *cli, grebe_write_options *out)
+{
+    uint64_t page_bytes = 0;
+    int64_t version = 0;
+    int code = parse_encodings(cli, out);
+    code = code != 0 ? code : parse_bloom(cli, out);
+    code = code != 0 ? code : parse_left_out(cli, out);
+    code = code != 0 ? code : opt_size(cli, "page-bytes", &page_bytes);
+    code = code != 0 ? code : opt_int(cli, "page-rows", 1, INT32_MAX, &out->page_rows);
+    code = code != 0 ? code : opt_int(cli, "data-page-version", 1, 2, &version);
+    out->page_bytes = page_bytes > INT64_MAX ? INT64_MAX : (int64_t)page_bytes;
+    out->data_page_version = (int32_t)version;
+    return code;
+}
+
 /* "a, b,c": items between commas without the blanks around them; cli_alloc'd. */
 static const char *const *split_list(struct cli *cli, const char *text, size_t *n)
 {
@@ -286,6 +374,7 @@ int write_options_from(struct cli *cli, grebe_write_options *out)
     code = code != 0 ? code : parse_compression(cli, out);
     code = code != 0 ? code : opt_size(cli, "row-group-bytes", &row_group_bytes);
     code = code != 0 ? code : opt_int(cli, "row-group-rows", 1, INT64_MAX, &out->row_group_rows);
+    code = code != 0 ? code : parquet_options_from(cli, out);
     code = code != 0 ? code : parse_policy(cli, out);
     if (code != 0) {
         return code;

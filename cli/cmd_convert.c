@@ -17,22 +17,23 @@ int cmd_convert(struct cli *cli)
     grebe_source *source = NULL;
     struct ArrowArrayStream rows = { 0 };
     int64_t n_rows = 0;
+    const char *to = cli->positional[cli->n_positional - 1];
     int durable = 1; /* a converted file can be made again: not synced unless asked for */
     int code = scan_options_from(cli, &scan);
     code = code != 0 ? code : write_options_from(cli, &write);
     code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional - 1, &source);
     if (code == 0) {
         write.expected_rows = grebe_source_num_rows(source);
         grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
         if (st == GREBE_OK) {
-            st = grebe_write_file(cli->ctx, cli->positional[1], &rows, &write, durable == 0, &n_rows,
+            st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows,
                                   &err);
         }
         code = st == GREBE_OK ? 0 : out_error(cli, "convert", &err);
     }
     if (code == 0) {
-        out_note(cli, "%s: %lld rows", cli->positional[1], (long long)n_rows);
+        out_note(cli, "%s: %lld rows", to, (long long)n_rows);
     }
     grebe_source_close(source);
     return code;

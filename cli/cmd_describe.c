@@ -35,7 +35,7 @@ int cmd_schema(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
     grebe_source *source = NULL;
-    int code = open_source(cli, cli->positional[0], &source);
+    int code = open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_schema(source, &schema, &err);
         if (st == GREBE_OK && is_json(cli)) {
@@ -48,6 +48,24 @@ int cmd_schema(struct cli *cli)
     }
     if (schema.release != NULL) {
         schema.release(&schema);
+    }
+    grebe_source_close(source);
+    return code;
+}
+
+/* ---- stats ---- */
+
+int cmd_stats(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_scan_options o;
+    grebe_source *source = NULL;
+    struct ArrowArrayStream rows = { 0 };
+    int code = scan_options_from(cli, &o);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
+    if (code == 0) {
+        grebe_status st = grebe_source_stats(source, &o, &rows, &err);
+        code = st == GREBE_OK ? out_rows(cli, &rows) : out_error(cli, "stats", &err);
     }
     grebe_source_close(source);
     return code;
@@ -322,7 +340,7 @@ int cmd_explain(struct cli *cli)
     grebe_scan_options o;
     char total[16], read[16];
     int code = scan_options_from(cli, &o);
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code != 0) {
         return code;
     }

@@ -20,7 +20,7 @@ static int scan(struct cli *cli, int64_t limit_default)
     if (!opt_has(cli, "limit")) {
         o.limit = limit_default;
     }
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_scan(source, &o, &rows, &err);
         code = st == GREBE_OK ? out_rows(cli, &rows) : out_error(cli, cli->cmd->name, &err);
@@ -44,7 +44,7 @@ int cmd_count(struct cli *cli)
     grebe_source *source = NULL;
     int64_t n = 0;
     int code = scan_options_from(cli, &o);
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_count(source, &o, &n, &err);
         if (st != GREBE_OK) {
@@ -224,7 +224,7 @@ int cmd_take(struct cli *cli)
         code = split_names(cli, opt_get(cli, "columns"), &names, &o.n_columns);
         o.columns = names;
     }
-    code = code != 0 ? code : open_source(cli, cli->positional[0], &source);
+    code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_take(source, ids.data, ids.n, &o, &one.batch, &one.schema,
                                             &err);

@@ -18,7 +18,17 @@ const struct opt_spec common_options[] = {
 #define OPEN_OPTIONS                                                                             \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
+    { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
+
+#define PARQUET_OPTIONS                                                                          \
+    { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
+    { "bloom", "A,B", "columns that get bloom filters", 0 },                                     \
+    { "bloom-rate", "P", "false positives of bloom filters (default 0.01)", 0 },                 \
+    { "page-bytes", "SIZE", "most bytes of a page before compression", 0 },                      \
+    { "page-rows", "N", "most rows of a page", 0 },                                              \
+    { "data-page-version", "1|2", "version of data pages (default 1)", 0 },                      \
+    { "leave-out", "LIST", "of statistics, page-index, checksums", 0 }
 
 const struct opt_spec read_options[] = {
     { "columns", "A,B", "columns to read, in this order (default: all)", 'c' },
@@ -52,6 +62,7 @@ const struct opt_spec write_options[] = {
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of the data files", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
+    PARQUET_OPTIONS,
     { "file-bytes", "SIZE", "in-memory bytes after which a group begins a new file", 0 },
     { "property", "KEY=VALUE", "an option by its name in Milvus's library, such as writer.compression=zstd; may be repeated", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
@@ -117,8 +128,9 @@ static const struct opt_spec check_options[] = {
 
 static const struct opt_spec convert_options[] = {
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of a Parquet file", 0 },
-    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
+    { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 8MiB)", 0 },
     { "row-group-rows", "N", "most rows of a row group", 0 },
+    PARQUET_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
     { NULL, NULL, NULL, 0 },
@@ -200,39 +212,40 @@ static const struct cmd cmd_tag_spec = {
     tag_options, open_only_options, 1, 2, cmd_tag
 };
 static const struct cmd cmd_head_spec = {
-    "head", "head SOURCE [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
-    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a Parquet file, an Arrow stream, or - for "
-    "standard input. FORMAT:PATH says what a file is; packed:FOLDER reads the packed files of Milvus's second "
-    "storage format.",
+    "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
+    "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER reads the packed "
+    "files of Milvus's second storage format. Several "
+    "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
-    NULL, read_options, 1, 1, cmd_head
+    NULL, read_options, 1, ANY, cmd_head
 };
 static const struct cmd cmd_scan_spec = {
-    "scan", "scan SOURCE [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
+    "scan", "scan SOURCE… [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
     "All rows, or those that --rows and --where leave. Only files of needed columns are opened, and "
     "row groups whose statistics rule the predicate out are not read.",
     "grebe scan words --columns word --where 'rank >= 19990' --format csv",
-    NULL, read_options, 1, 1, cmd_scan
+    NULL, read_options, 1, ANY, cmd_scan
 };
 static const struct cmd cmd_count_spec = {
-    "count", "count SOURCE [--where EXPR]", "count rows",
+    "count", "count SOURCE… [--where EXPR]", "count rows",
     "Without --where no data file is opened.",
     "grebe count words --where 'rank < 10'",
-    NULL, read_options, 1, 1, cmd_count
+    NULL, read_options, 1, ANY, cmd_count
 };
 static const struct cmd cmd_take_spec = {
-    "take", "take SOURCE --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
+    "take", "take SOURCE… --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
     "Rows come in the order asked for, duplicates are kept. The id of a row is given out when it is "
     "appended, counts up from 0, and never changes; in a file it is the position. An id beyond the "
     "end is exit 2.",
     "grebe take words --rows 9,0,9,4 --columns word,vector --format json",
-    take_options, open_only_options, 1, 1, cmd_take
+    take_options, open_only_options, 1, ANY, cmd_take
 };
 static const struct cmd cmd_schema_spec = {
-    "schema", "schema SOURCE", "show the columns and their types",
+    "schema", "schema SOURCE…", "show the columns and their types",
     "With --format json in the form that create --schema takes.",
     "grebe schema words --format json",
-    NULL, open_only_options, 1, 1, cmd_schema
+    NULL, open_only_options, 1, ANY, cmd_schema
 };
 static const struct cmd cmd_info_spec = {
     "info", "info SOURCE", "show what a version consists of",
@@ -247,10 +260,10 @@ static const struct cmd cmd_log_spec = {
     log_options, open_only_options, 1, 1, cmd_log
 };
 static const struct cmd cmd_explain_spec = {
-    "explain", "explain SOURCE [--columns A,B] [--where EXPR]", "show what a scan would read",
+    "explain", "explain SOURCE… [--columns A,B] [--where EXPR]", "show what a scan would read",
     "Files, row groups and bytes, without reading values.",
     "grebe explain words --columns vector --where 'rank < 100'",
-    NULL, read_options, 1, 1, cmd_explain
+    NULL, read_options, 1, ANY, cmd_explain
 };
 static const struct cmd cmd_check_spec = {
     "check", "check SOURCE [--deep]", "verify a table or a file",
@@ -260,11 +273,11 @@ static const struct cmd cmd_check_spec = {
     check_options, open_only_options, 1, 1, cmd_check
 };
 static const struct cmd cmd_convert_spec = {
-    "convert", "convert SOURCE DEST [--columns A,B] [--where EXPR]", "write rows to one file",
+    "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
     "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
     ".jsonl. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
-    convert_options, read_options, 2, 2, cmd_convert
+    convert_options, read_options, 2, ANY, cmd_convert
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",
@@ -287,10 +300,18 @@ static const struct cmd cmd_completions_spec = {
     NULL, NULL, 1, 1, cmd_completions
 };
 
+static const struct cmd cmd_stats_spec = {
+    "stats", "stats SOURCE… [--columns A,B] [--where EXPR]", "show what the values of each column are like",
+    "Rows, nulls, NaNs, distinct values (an estimate, about 1.6 % off), smallest and largest value, mean and "
+    "standard deviation. Of lists and vectors these are of the elements.",
+    "grebe stats words --columns rank,vector",
+    NULL, read_options, 1, ANY, cmd_stats
+};
+
 const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
-    &cmd_take_spec, &cmd_schema_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
+    &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
     &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 

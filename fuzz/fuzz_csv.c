@@ -2,5 +2,5 @@
 /* CSV from any bytes, in small blocks: from a map and read in pieces; what comes out is checked deeply, and both agree. */
 #include "text/text_csv.h"
 #define FUZZ_OPEN(ctx, in, out, err)                                                  \
-    text_csv_open(ctx, in, &(struct text_csv_options){ .sizes = { 32, 0 } }, out, err)
+    text_csv_open(ctx, in, &(struct text_csv_options){ .quote = '"', .sizes = { .block_bytes = 32 } }, out, err)
 #include "fuzz_text.h"

@@ -34,7 +34,7 @@ static void write_again(const struct ArrowSchema *schema, const struct ArrowArra
     struct ipc_writer *w = NULL;
     struct ArrowArrayStream stream;
     struct ArrowArray back;
-    grebe_status st = ipc_writer_new(mem_system(), schema, ipc_sink_buf, &bytes, &w, NULL);
+    grebe_status st = ipc_writer_new(mem_system(), schema, NULL, ipc_sink_buf, &bytes, &w, NULL);
     if (st == GREBE_OK && ipc_writer_write(w, batch, NULL) == GREBE_OK &&
         ipc_writer_finish(w, NULL) == GREBE_OK) {
         open_bytes(bytes.data, bytes.len, &stream);

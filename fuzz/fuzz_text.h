@@ -37,7 +37,7 @@ static grebe_status fuzz_rows(grebe_context *ctx, const uint8_t *data, size_t si
                               int64_t *n_rows)
 {
     struct fuzz_bytes bytes = { data, size, 0 };
-    struct text_input in = { "x", NULL, fuzz_read, NULL, &bytes };
+    struct text_input in = { .name = "x", .read = fuzz_read, .arg = &bytes };
     struct ArrowArrayStream rows = { 0 };
     struct ArrowSchema schema = { 0 };
     grebe_error err = GREBE_ERROR_INIT;

@@ -22,7 +22,8 @@ typedef struct grebe_source grebe_source;
 typedef enum grebe_source_kind {
     GREBE_SOURCE_TABLE = 0, /**< a version of a table */
     GREBE_SOURCE_FILE = 1,  /**< a file with random access (Parquet) */
-    GREBE_SOURCE_STREAM = 2 /**< read once, in order (Arrow IPC, text, standard input) */
+    GREBE_SOURCE_STREAM = 2, /**< read once, in order (Arrow IPC, text, standard input) */
+    GREBE_SOURCE_MANY = 3    /**< several of these, one after the other */
 } grebe_source_kind;
 
 /** Reads up to len bytes of a stream. Returns 0 with *got (0 only at the end), or an errno value;
@@ -43,7 +44,7 @@ typedef struct grebe_source_options {
     grebe_read_fn read;
     void *read_ctx;
 
-    /** For tables; NULL: defaults. Borrowed for the call. */
+    /** For tables (skip_checksums: also for files); NULL: defaults. Borrowed for the call. */
     const grebe_table_open_options *table;
 } grebe_source_options;
 
@@ -57,8 +58,8 @@ typedef struct grebe_source_options {
  *
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
- *                FORMAT:PATH ("parquet:data.bin"), or "packed:" with files or a folder
- *                (grebe/packed.h). Borrowed.
+ *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder
+ *                (grebe/packed.h), or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
  * @param err     Details on failure; may be NULL.
@@ -68,6 +69,24 @@ typedef struct grebe_source_options {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_open(grebe_context *ctx, const char *uri,
                                                           const grebe_source_options *options,
                                                           grebe_source **out, grebe_error *err);
+
+/**
+ * Open several sources as one: the rows of the first, then those of the second, …. Columns are
+ * matched by name: a column that a source lacks is null there, and a column has the type to which the
+ * types of all sources widen without loss. Files of one format and schema are read as one table
+ * (grebe_source_table() gives it).
+ *
+ * @param uris  Shape [n], n >= 1: as for grebe_source_open(), or patterns ("data/part-*.parquet",
+ *              "logs/[0-9]?.csv"; a part of two stars is any number of folders), each standing for the
+ *              names that it matches, in the order of their bytes; a name that exists is no pattern. Borrowed.
+ * @param options, out, err As for grebe_source_open().
+ * @return As grebe_source_open(); GREBE_ENOTFOUND (nothing matches a pattern); GREBE_ESCHEMA (types of
+ *         a column that do not meet; the source and the column are named).
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_open_many(grebe_context *ctx,
+                                                               const char *const *uris, size_t n,
+                                                               const grebe_source_options *options,
+                                                               grebe_source **out, grebe_error *err);
 
 /** @param source NULL is accepted. Streams and arrays that came from it stay valid. */
 GREBE_API void grebe_source_close(grebe_source *source);
@@ -117,6 +136,27 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_take(grebe_source *source,
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_count(grebe_source *source,
                                                            const grebe_scan_options *options,
                                                            int64_t *out, grebe_error *err);
+
+/**
+ * What the values of each column are like: one row a column of the scan, with
+ *   column, type  text
+ *   rows, nulls   int64
+ *   nans          int64, null for types that have none
+ *   distinct      int64, an estimate (about 1.6 % off), null where values have no order
+ *   min, max      the values as text, null where there are none
+ *   mean, std     double, of numbers and bools; std is that of a sample
+ * Of lists and vectors, everything behind nulls is of their elements. NaN counts only as such.
+ *
+ * @param options As for grebe_source_scan().
+ * @param out     Owned by the caller; empty on failure.
+ * @return What grebe_source_scan() and its stream give.
+ *
+ * Cost: reads the columns asked for once, in constant memory.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_stats(grebe_source *source,
+                                                           const grebe_scan_options *options,
+                                                           struct ArrowArrayStream *out,
+                                                           grebe_error *err);
 
 /**
  * The anatomy of a file: footer, schema, chunks, encodings, sizes, page index, as one JSON object

@@ -69,12 +69,16 @@ typedef struct grebe_table_open_options {
      *  of a format that is not built in, groups of unequal length) opens too. Its log, tags, info
      *  and check work as ever; its schema, scan, take and transactions fail with the reason. */
     bool is_for_inspection;
+
+    /** Checksums of pages are not compared while rows are read (grebe_table_check() compares them all the
+     *  same): a damaged page is then noticed only where it cannot be decoded. */
+    bool skip_checksums;
 } grebe_table_open_options;
 
 #define GREBE_TABLE_OPEN_OPTIONS_INIT                                                         \
     {                                                                                         \
         sizeof(grebe_table_open_options), GREBE_COMPAT_NONE, GREBE_VERSION_LATEST, 0, 0, 0, 0, \
-            false                                                                             \
+            false, false                                                                      \
     }
 
 /**
@@ -167,6 +171,18 @@ typedef struct grebe_group_spec {
     size_t n_columns;
 } grebe_group_spec;
 
+/** How one column of a Parquet file is encoded. */
+typedef struct grebe_column_encoding {
+    /** A column, or a path with dots below one ("address.street"); NULL: every column that the
+     *  encoding can hold. Borrowed. */
+    const char *column;
+
+    /** "plain", "dictionary", "rle" (booleans), "delta_binary_packed" (integers, dates, times),
+     *  "delta_length_byte_array" and "delta_byte_array" (strings, binary), "byte_stream_split"
+     *  (integers, floats). Borrowed. */
+    const char *encoding;
+} grebe_column_encoding;
+
 /** How columns that no group names are split into groups. The last three are the reference's. */
 typedef enum grebe_policy {
     GREBE_POLICY_DEFAULT = 0,      /**< all scalars share a group, each vector or large binary column
@@ -217,6 +233,29 @@ typedef struct grebe_write_options {
     /** Threads, memory, cancel, progress. NULL: defaults. Borrowed. */
     const grebe_call_options *call;
 
+    /** Parquet files, profile open only, from here on. Columns whose encoding the writer shall not
+     *  choose itself. Shape [n_encodings]. Borrowed. */
+    const grebe_column_encoding *encodings;
+    size_t n_encodings;
+
+    /** Columns (or paths) whose chunks get a bloom filter, shape [n_bloom_columns], and the share of
+     *  false positives, between 0 and 1; 0: 0.01. Borrowed. */
+    const char *const *bloom_columns;
+    size_t n_bloom_columns;
+    double bloom_rate;
+
+    /** Most bytes before compression and most rows of a page that is not of vectors; 0: default. */
+    int64_t page_bytes;
+    int64_t page_rows;
+
+    /** 1 or 2; 0: 1, which every reader knows. */
+    int32_t data_page_version;
+
+    /** Left out: min, max and null counts; where pages lie and what is in them; CRC-32 of pages. */
+    bool is_without_statistics;
+    bool is_without_page_index;
+    bool is_without_checksums;
+
     /** grebe_policy, for new columns that `groups` does not name. */
     int32_t policy;
 
@@ -250,7 +289,8 @@ typedef struct grebe_write_options {
 #define GREBE_WRITE_OPTIONS_INIT                                                             \
     {                                                                                        \
         sizeof(grebe_write_options), GREBE_PROFILE_OPEN, 0, 0, INT32_MIN, 0, 0, false, 0, 0, \
-            -1, 0, GREBE_POLICY_DEFAULT, 0, 0, 0, 0, 0, 0, 0, 0, 0                           \
+            -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false, GREBE_POLICY_DEFAULT, 0, 0, 0,  \
+            0, 0, 0, 0, 0, 0                                                                  \
     }
 
 /** How a table is made. Fields beyond struct_size take their defaults. */

@@ -25,8 +25,7 @@ def create(uri, data, *, groups=None, file_format="parquet", durable=True, messa
     """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
-    together, each vector on its own). options: compression, compression_level, row_group_bytes,
-    row_group_rows, file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
+    together, each vector on its own). options: those of write(), file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
     policy_formats, "size_based" with max_column_bytes and max_columns_in_group), properties (a dict of options by their
     names in Milvus's library, such as {"writer.policy": "single"})."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
@@ -45,14 +44,24 @@ def import_files(uri, paths, *, columns=None, check=False, format=None, profile=
     return _core.import_files(_uri(uri), _uris(paths), columns, check, format, on_conflict, message, durable, profile)
 
 
-def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None):
-    """Rows of any source of the command (table, Parquet file, Arrow stream), as a Stream."""
-    return _core.read(_uri(source), format, columns=columns, where=where, rows=rows, limit=limit,
+def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
+         verify=True):
+    """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
+    Stream. Columns of several sources are matched by name; what a source lacks is null.
+
+    verify=False: checksums of pages are not compared."""
+    sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
+    return _core.read(sources, format, verify, columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 
 def write(path, data, *, compression=None, durable=False, **options):
-    """Write rows to one file, in the format that its name ends in. Gives the number of rows."""
+    """Write rows to one file, in the format that its name ends in. Gives the number of rows.
+
+    options, of Parquet files: compression_level, row_group_bytes, row_group_rows; encodings (a name, or a dict by
+    column: "plain", "dictionary", "rle", "delta_binary_packed", "delta_length_byte_array", "delta_byte_array",
+    "byte_stream_split"); bloom (columns that get a bloom filter), bloom_rate; page_bytes, page_rows,
+    data_page_version (1 or 2); statistics, page_index, checksums (False leaves them out)."""
     options.update(compression=compression, durable=durable)
     return _core.write(_uri(path), data, options)
 

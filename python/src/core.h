@@ -125,10 +125,16 @@ PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
 PyObject *core_txn_add_index(PyObject *self, PyObject *args);
 PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
 PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
+
+/* ---- core_write.c ---- */
+/** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
+const char *core_text_item(PyObject *dict, const char *name);
 /** Fill write options from keyword values. The strings are borrowed from the dict. 0, or -1. */
 struct core_write_args {
     grebe_write_options o;
     grebe_group_spec *groups;
+    grebe_column_encoding *encodings;
+    const char **bloom;
     grebe_property *properties;
     const char **lists[2];
     PyObject *keep; /* list of what the pointers live in */

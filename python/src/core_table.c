@@ -142,199 +142,6 @@ PyObject *core_table_open(PyObject *self, PyObject *args, PyObject *kwargs)
     return core_table_new(table);
 }
 
-/* ---- options of writing ---- */
-
-static const char *text_item(PyObject *dict, const char *name)
-{
-    PyObject *v = PyDict_GetItemString(dict, name);
-    return v == NULL || v == Py_None ? NULL : PyUnicode_AsUTF8AndSize(v, NULL);
-}
-
-static int int_item(PyObject *dict, const char *name, int64_t min, int64_t max, int64_t *out)
-{
-    PyObject *v = PyDict_GetItemString(dict, name);
-    if (v != NULL && v != Py_None) {
-        *out = PyLong_AsLongLong(v);
-        if (!PyErr_Occurred() && (*out < min || *out > max)) {
-            PyErr_Format(PyExc_ValueError, "%s: expected a number from %lld to %lld, found %lld", name,
-                         (long long)min, (long long)max, (long long)*out);
-        }
-    }
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-/* A misspelled option must not be ignored. */
-static int check_options(PyObject *options)
-{
-    static const char *const known[] = { "profile", "file_format", "compression", "compression_level",
-                                         "row_group_bytes", "row_group_rows", "groups", "durable",
-                                         "message", "policy", "policy_patterns", "policy_formats",
-                                         "max_column_bytes", "max_columns_in_group", "file_bytes",
-                                         "properties" };
-    PyObject *keys = PyDict_Keys(options);
-    int result = keys != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
-        const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(keys, i), NULL);
-        size_t k = 0;
-        while (name != NULL && k < sizeof known / sizeof known[0] && strcmp(name, known[k]) != 0) {
-            k++;
-        }
-        if (k == sizeof known / sizeof known[0]) {
-            PyErr_Format(PyExc_TypeError, "unknown option \"%s\"", name);
-        }
-        result = PyErr_Occurred() ? -1 : 0;
-    }
-    Py_XDECREF(keys);
-    return result;
-}
-
-static int group_args(PyObject *groups, struct core_write_args *out)
-{
-    PyObject *list = PySequence_List(groups);
-    if (list == NULL) {
-        return -1;
-    }
-    Py_ssize_t n = PyList_Size(list);
-    out->groups = PyMem_Calloc((size_t)n + 1, sizeof *out->groups);
-    int result = out->groups != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
-        PyObject *keep = NULL;
-        const char **names = NULL;
-        result = core_names(PyList_GetItem(list, i), &keep, &names, &out->groups[i].n_columns);
-        out->groups[i].columns = names;
-        out->o.n_groups = (size_t)i + 1;
-        if (keep != NULL) {
-            result = PyList_Append(out->keep, keep);
-            Py_DECREF(keep);
-        }
-    }
-    out->o.groups = out->groups;
-    Py_DECREF(list);
-    return result;
-}
-
-/* A list of str into the options; its strings live in out->keep, its array in out->lists. */
-static int list_arg(PyObject *options, const char *name, struct core_write_args *out, size_t slot,
-                    const char *const **items, size_t *n)
-{
-    PyObject *keep = NULL;
-    const char **names = NULL;
-    int result = core_names(PyDict_GetItemString(options, name), &keep, &names, n);
-    out->lists[slot] = names;
-    *items = names;
-    if (keep != NULL) {
-        result = PyList_Append(out->keep, keep);
-        Py_DECREF(keep);
-    }
-    return result;
-}
-
-/* str of any value: numbers and truths are text in the reference's properties. */
-static int property_text(PyObject *value, struct core_write_args *out, const char **text)
-{
-    PyObject *str = PyObject_Str(value);
-    int result = str != NULL ? PyList_Append(out->keep, str) : -1;
-    *text = result == 0 ? PyUnicode_AsUTF8AndSize(str, NULL) : NULL;
-    Py_XDECREF(str);
-    return *text != NULL ? 0 : -1;
-}
-
-static int property_args(PyObject *dict, struct core_write_args *out)
-{
-    if (dict == NULL || dict == Py_None) {
-        return 0;
-    }
-    PyObject *items = PyMapping_Items(dict);
-    Py_ssize_t n = items != NULL ? PyList_Size(items) : 0;
-    int result = items != NULL ? 0 : -1;
-    out->properties = PyMem_Calloc((size_t)n + 1, sizeof *out->properties);
-    if (result == 0 && out->properties == NULL) {
-        PyErr_NoMemory();
-        result = -1;
-    }
-    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
-        PyObject *pair = PyList_GetItem(items, i);
-        result = property_text(PyTuple_GetItem(pair, 0), out, &out->properties[i].key);
-        result = result != 0 ? result
-                             : property_text(PyTuple_GetItem(pair, 1), out, &out->properties[i].value);
-        out->o.n_properties = (size_t)i + 1;
-    }
-    out->o.properties = out->properties;
-    Py_XDECREF(items);
-    return result;
-}
-
-static int policy_args(PyObject *options, struct core_write_args *out)
-{
-    static const char *const policies[] = { "", "single", "schema_based", "size_based" };
-    const char *policy = text_item(options, "policy");
-    int32_t i = 0;
-    while (policy != NULL && i < 4 && (i == 0 || strcmp(policies[i], policy) != 0)) {
-        i++;
-    }
-    if (i == 4) {
-        PyErr_Format(PyExc_ValueError, "policy: expected \"single\", \"schema_based\" or \"size_based\", "
-                     "found \"%s\"", policy);
-        return -1;
-    }
-    out->o.policy = i;
-    if (PyErr_Occurred() ||
-        list_arg(options, "policy_patterns", out, 0, &out->o.policy_patterns,
-                 &out->o.n_policy_patterns) != 0 ||
-        list_arg(options, "policy_formats", out, 1, &out->o.policy_formats,
-                 &out->o.n_policy_formats) != 0 ||
-        int_item(options, "max_column_bytes", 0, INT64_MAX, &out->o.max_column_bytes) != 0 ||
-        int_item(options, "max_columns_in_group", 0, INT64_MAX, &out->o.max_columns_in_group) != 0 ||
-        int_item(options, "file_bytes", 1, INT64_MAX, &out->o.file_bytes) != 0) {
-        return -1;
-    }
-    return property_args(PyDict_GetItemString(options, "properties"), out);
-}
-
-int core_write_args(PyObject *options, struct core_write_args *out)
-{
-    int64_t level = INT32_MIN;
-    memset(out, 0, sizeof *out);
-    out->o = (grebe_write_options)GREBE_WRITE_OPTIONS_INIT;
-    out->keep = PyList_New(0);
-    if (out->keep == NULL || check_options(options) != 0) {
-        return -1;
-    }
-    const char *profile = text_item(options, "profile");
-    if (profile != NULL && strcmp(profile, "milvus") == 0) {
-        out->o.profile = GREBE_PROFILE_MILVUS;
-    } else if (profile != NULL && strcmp(profile, "open") != 0) {
-        PyErr_Format(PyExc_ValueError, "profile: expected \"open\" or \"milvus\", found \"%s\"", profile);
-        return -1;
-    }
-    out->o.file_format = text_item(options, "file_format");
-    out->o.compression = text_item(options, "compression");
-    if (PyErr_Occurred() || int_item(options, "compression_level", INT32_MIN + 1, INT32_MAX, &level) != 0 ||
-        int_item(options, "row_group_bytes", 1, INT64_MAX, &out->o.row_group_bytes) != 0 ||
-        int_item(options, "row_group_rows", 1, INT64_MAX, &out->o.row_group_rows) != 0) {
-        return -1;
-    }
-    out->o.compression_level = (int32_t)level;
-    if (policy_args(options, out) != 0) {
-        return -1;
-    }
-    PyObject *groups = PyDict_GetItemString(options, "groups");
-    return groups != NULL && groups != Py_None ? group_args(groups, out) : 0;
-}
-
-void core_write_args_free(struct core_write_args *args)
-{
-    for (size_t i = 0; args->groups != NULL && i < args->o.n_groups; i++) {
-        PyMem_Free((void *)args->groups[i].columns);
-    }
-    PyMem_Free(args->groups);
-    PyMem_Free(args->properties);
-    for (size_t i = 0; i < sizeof args->lists / sizeof args->lists[0]; i++) {
-        PyMem_Free((void *)args->lists[i]);
-    }
-    Py_XDECREF(args->keep);
-}
-
 /* create(uri, data, options: dict) */
 PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -354,7 +161,7 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs)
     if (core_write_args(options, &write) == 0 && core_import_stream(data, &rows) == 0) {
         PyObject *durable = PyDict_GetItemString(options, "durable");
         o.is_not_durable = durable != NULL && PyObject_IsTrue(durable) == 0;
-        o.message = text_item(options, "message");
+        o.message = core_text_item(options, "message");
         o.write = &write.o;
         Py_BEGIN_ALLOW_THREADS
         if (grebe_table_create(core.ctx, uri, &rows, &o, &table, &err) != GREBE_OK) {
@@ -761,26 +568,34 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read(uri, format, **scan) */
+/* read([uri, …], format, verify, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    const char *uri = NULL, *format = NULL;
+    const char *format = NULL, **uris = NULL;
+    size_t n_uris = 0;
+    PyObject *sources = NULL, *keep = NULL;
     struct scan_args s;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_table_open_options table = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
+    int verify = 1;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "sz", &uri, &format)) {
+    if (empty == NULL || !PyArg_ParseTuple(args, "Ozp", &sources, &format, &verify) ||
+        core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
+        Py_XDECREF(keep);
         return NULL;
     }
     if (parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
+        o.table = &table;
+        table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_source_open(core.ctx, uri, &o, &source, &err);
+        st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);
         if (st == GREBE_OK) {
             st = grebe_source_scan(source, &s.o, &stream, &err);
         }
@@ -788,6 +603,8 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_END_ALLOW_THREADS
     }
     scan_args_free(&s);
+    PyMem_Free((void *)uris);
+    Py_XDECREF(keep);
     Py_DECREF(empty);
     if (PyErr_Occurred()) {
         return NULL;

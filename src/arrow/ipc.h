@@ -42,25 +42,36 @@ typedef grebe_status (*ipc_sink_fn)(void *sink, const void *bytes, size_t len, g
 /** A sink that appends to a struct buf. */
 grebe_status ipc_sink_buf(void *buf, const void *bytes, size_t len, grebe_error *err);
 
+/** Compression of the bodies' buffers; each is stored as it is where that is smaller. */
+enum ipc_compression { IPC_UNCOMPRESSED = -1, IPC_LZ4_FRAME = 0, IPC_ZSTD = 1 };
+
+struct ipc_write_options {
+    enum ipc_compression compression;
+    int level;    /* CODEC_LEVEL_DEFAULT or the codec's own scale */
+    bool is_file; /* magic and footer around the stream: batches can be found without reading the others */
+};
+
 /**
  * Begin a stream: the schema message is written.
  *
- * @param schema Struct type. Copied.
- * @param out    Owned; ipc_writer_free().
+ * @param schema  Struct type. Copied.
+ * @param options NULL: an uncompressed stream.
+ * @param out     Owned; ipc_writer_free().
  */
 grebe_status ipc_writer_new(const grebe_allocator *a, const struct ArrowSchema *schema,
-                            ipc_sink_fn sink, void *sink_ctx, struct ipc_writer **out,
-                            grebe_error *err);
+                            const struct ipc_write_options *options, ipc_sink_fn sink,
+                            void *sink_ctx, struct ipc_writer **out, grebe_error *err);
 
 /**
  * A batch of the schema: a struct array of offset 0 without top-level nulls. Dictionaries are
- * written when they differ from those before. Borrowed for the call. Buffers are uncompressed,
- * aligned to 64.
+ * written when they differ from those before; in a file, where none may be replaced, they grow:
+ * indices of later batches are renumbered (GREBE_EUNSUPPORTED inside of nested columns). Borrowed
+ * for the call. Buffers are aligned to 64.
  */
 grebe_status ipc_writer_write(struct ipc_writer *w, const struct ArrowArray *batch,
                               grebe_error *err);
 
-/** The end-of-stream mark; nothing may follow. */
+/** The end-of-stream mark, in a file the footer; nothing may follow. */
 grebe_status ipc_writer_finish(struct ipc_writer *w, grebe_error *err);
 void ipc_writer_free(struct ipc_writer *w); /* NULL accepted */
 

@@ -80,6 +80,12 @@ static struct ipc_dictionary *find_id(const struct ipc_dictionaries *d, int64_t 
     return NULL;
 }
 
+bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id)
+{
+    const struct ipc_dictionary *found = find_id(d, id);
+    return found != NULL && found->values != NULL;
+}
+
 static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema *schema,
                                       struct ArrowArray *out)
 {
@@ -426,44 +432,103 @@ static grebe_status open_batch(struct batch *b, const struct flatbuf_table *tabl
     return flatbuf_status(b->fb, b->err);
 }
 
-grebe_status ipc_read_batch(const grebe_allocator *a, const struct ArrowSchema *schema,
-                            const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
-                            const struct flatbuf_table *table, const struct ipc_body *body,
-                            struct ArrowArray *out, grebe_error *err)
+/* Pass over the nodes and buffers of a field that nobody wants. */
+static grebe_status skip_node(struct batch *b, const struct ArrowSchema *schema)
+{
+    struct arrow_type t;
+    int64_t length = 0, null_count = 0, n_buffers = 0;
+    grebe_status st = arrow_type_of(schema, &t, b->err);
+    if (st == GREBE_OK) {
+        st = next_node(b, &length, &null_count);
+    }
+    if (st == GREBE_OK && arrow_kind_is_view(t.kind)) {
+        st = next_variadic(b, &n_buffers);
+        n_buffers -= 1; /* the array's last buffer, of sizes, is not in the body */
+    }
+    n_buffers += arrow_buffer_count(t.kind);
+    n_buffers += arrow_kind_is_union(t.kind) && b->body->version < IPC_VERSION_V5;
+    if (st == GREBE_OK && n_buffers > (int64_t)(b->buffers.n - b->next_buffer)) {
+        return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%u buffers are too few for the schema",
+                          b->buffers.n);
+    }
+    b->next_buffer += (uint32_t)n_buffers;
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
+        st = skip_node(b, schema->children[i]);
+    }
+    return st;
+}
+
+static grebe_status check_column(const struct ArrowSchema *schema, const struct ArrowArray *column,
+                                 int64_t i, int64_t length, bool is_deep, grebe_error *err)
+{
+    if (column->length != length) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "column %lld has %lld rows, the batch %lld",
+                          (long long)i, (long long)column->length, (long long)length);
+    }
+    return array_check(schema, column, is_deep, err);
+}
+
+grebe_status ipc_read_columns(const grebe_allocator *a, const struct ArrowSchema *schema,
+                              const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
+                              const struct flatbuf_table *table, const struct ipc_body *body,
+                              const struct ipc_wanted *wanted, struct ArrowArray *columns,
+                              int64_t *length, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct batch b;
 
     memset(&b, 0, sizeof b);
-    memset(out, 0, sizeof *out);
+    memset(columns, 0, (size_t)schema->n_children * sizeof *columns);
     b.a = a;
     b.dictionaries = dictionaries;
     b.fb = fb;
     b.body = body;
     b.ws = CODEC_WORKSPACE_INIT(a);
     b.err = err;
-    int64_t length = flatbuf_i64(fb, table, BATCH_LENGTH, 0);
+    *length = flatbuf_i64(fb, table, BATCH_LENGTH, 0);
     GREBE_TRY(open_batch(&b, table));
-    if (length < 0 || length > INT64_MAX / 64) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "a batch of %lld rows", (long long)length);
+    if (*length < 0 || *length > INT64_MAX / 64) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "a batch of %lld rows", (long long)*length);
         goto out;
     }
-    GREBE_TRY(array_new(a, length, 1, schema->n_children, out, err));
     for (int64_t i = 0; i < schema->n_children; i++) {
-        GREBE_TRY(read_node(&b, schema->children[i], out->children[i]));
-        if (out->children[i]->length != length) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "column %lld has %lld rows, the batch %lld",
-                            (long long)i, (long long)out->children[i]->length,
-                            (long long)length);
-            goto out;
+        if (wanted != NULL && !wanted->is_wanted[i]) {
+            GREBE_TRY(skip_node(&b, schema->children[i]));
+            continue;
         }
+        GREBE_TRY(read_node(&b, schema->children[i], &columns[i]));
+        GREBE_TRY(check_column(schema->children[i], &columns[i], i, *length,
+                               wanted == NULL || !wanted->is_checked[i], err));
     }
-    GREBE_TRY(array_check(schema, out, true, err));
 out:
     codec_workspace_release(&b.ws);
-    if (st != GREBE_OK) {
-        array_release(out);
+    for (int64_t i = 0; st != GREBE_OK && i < schema->n_children; i++) {
+        array_release(&columns[i]);
     }
+    return st;
+}
+
+grebe_status ipc_read_batch(const grebe_allocator *a, const struct ArrowSchema *schema,
+                            const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
+                            const struct flatbuf_table *table, const struct ipc_body *body,
+                            struct ArrowArray *out, grebe_error *err)
+{
+    int64_t length = 0;
+    size_t n = (size_t)schema->n_children;
+    memset(out, 0, sizeof *out);
+    struct ArrowArray *columns = mem_alloc_zero(a, n * sizeof *columns);
+    if (columns == NULL) {
+        return mem_fail(err, n * sizeof *columns, "columns");
+    }
+    grebe_status st = ipc_read_columns(a, schema, dictionaries, fb, table, body, NULL, columns,
+                                       &length, err);
+    if (st == GREBE_OK) {
+        st = array_struct(a, length, columns, n, out, err);
+    }
+    for (size_t i = 0; st != GREBE_OK && i < n; i++) {
+        array_release(&columns[i]);
+    }
+    mem_free(a, columns, n * sizeof *columns);
     return st;
 }
 

@@ -24,6 +24,9 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
                                   grebe_error *err);
 void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d);
 
+/** Whether the dictionary of that id has values already. */
+bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id);
+
 /** The bytes of one message. */
 struct ipc_body {
     struct region *region; /* one reference is taken by every buffer */
@@ -42,6 +45,25 @@ grebe_status ipc_read_batch(const grebe_allocator *a, const struct ArrowSchema *
                             const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
                             const struct flatbuf_table *table, const struct ipc_body *body,
                             struct ArrowArray *out, grebe_error *err);
+
+/** Which columns of a batch are made; arrays of shape [columns]. */
+struct ipc_wanted {
+    const bool *is_wanted;
+    const bool *is_checked; /* every offset, index and text of it was found good before */
+};
+
+/**
+ * As ipc_read_batch, one array a column.
+ *
+ * @param wanted  NULL: all.
+ * @param columns Shape [schema->n_children]; those not wanted are left empty. Owned.
+ * @param length  Rows of the batch.
+ */
+grebe_status ipc_read_columns(const grebe_allocator *a, const struct ArrowSchema *schema,
+                              const struct ipc_dictionaries *dictionaries, struct flatbuf *fb,
+                              const struct flatbuf_table *table, const struct ipc_body *body,
+                              const struct ipc_wanted *wanted, struct ArrowArray *columns,
+                              int64_t *length, grebe_error *err);
 
 /** A DictionaryBatch table: the dictionary with its id is set, or grown. */
 grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionaries *dictionaries,

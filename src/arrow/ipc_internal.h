@@ -24,6 +24,9 @@ enum {
     FIELD_METADATA = 6
 };
 enum { BATCH_LENGTH = 0, BATCH_NODES = 1, BATCH_BUFFERS = 2, BATCH_COMPRESSION = 3, BATCH_VARIADIC = 4 };
+enum { FOOTER_VERSION = 0, FOOTER_SCHEMA = 1, FOOTER_DICTIONARIES = 2, FOOTER_RECORDS = 3 };
+/* struct Block: int64 offset, int32 metadata length (prefix included), 4 bytes of nothing, int64 body length */
+enum { BLOCK_BYTES = 24 };
 enum { DICTIONARY_ID = 0, DICTIONARY_DATA = 1, DICTIONARY_IS_DELTA = 2 };
 
 /* The union Type of Schema.fbs. */
@@ -67,6 +70,10 @@ struct ipc_ids {
     size_t n, capacity;
 };
 void ipc_ids_release(struct ipc_ids *ids);
+
+/** A Schema table; the field at link_at points to it afterwards. */
+grebe_status ipc_schema_put(struct flatbuf_writer *w, const struct ArrowSchema *schema,
+                            size_t link_at, grebe_error *err);
 
 /** A Schema table as a struct schema. ids may be NULL. Faults of fb are reported here. */
 grebe_status ipc_schema_of_table(const grebe_allocator *a, struct flatbuf *fb,

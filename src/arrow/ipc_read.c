@@ -4,11 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "arrow/ipc_batch_read.h"
+#include "arrow/ipc_message.h"
 #include "base/checked.h"
 #include "base/endian.h"
-
-static const char file_magic[8] = "ARROW1\0";
 
 /* A stream being read. After a failure every call fails the same way. */
 struct ipc_stream {
@@ -23,17 +21,9 @@ struct ipc_stream {
     bool is_at_end;
 };
 
-/* One message: metadata and body. */
-struct message {
-    struct flatbuf fb;
-    struct flatbuf_table header;
-    enum ipc_header type;
-    struct ipc_body body; /* one reference is held */
-};
-
 bool ipc_sniff(const unsigned char *head, size_t head_len)
 {
-    if (head_len >= 8 && memcmp(head, file_magic, 6) == 0) {
+    if (head_len >= 8 && memcmp(head, ipc_file_magic, 6) == 0) {
         return true;
     }
     if (head_len < 16 || load_le32(head) != UINT32_MAX) {
@@ -173,31 +163,8 @@ static grebe_status read_body(struct ipc_stream *s, uint64_t len, struct ipc_bod
     return GREBE_OK;
 }
 
-static grebe_status decode_message(struct message *m, int64_t *body_len, grebe_error *err)
-{
-    struct flatbuf_table t = flatbuf_root(&m->fb);
-    int16_t version = flatbuf_i16(&m->fb, &t, MESSAGE_VERSION, 0);
-    m->type = (enum ipc_header)flatbuf_u8(&m->fb, &t, MESSAGE_HEADER_TYPE, 0);
-    m->header = flatbuf_child(&m->fb, &t, MESSAGE_HEADER);
-    *body_len = flatbuf_i64(&m->fb, &t, MESSAGE_BODY_LEN, 0);
-    m->body.version = version;
-    grebe_status st = flatbuf_status(&m->fb, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    if (version < IPC_VERSION_V4 || version > IPC_VERSION_V5) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "Arrow metadata of version V%d: V4 and V5 are known",
-                          version + 1);
-    }
-    if (*body_len < 0 || m->header.pos == 0) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "message with a body of %lld bytes and %s header",
-                          (long long)*body_len, m->header.pos == 0 ? "no" : "a");
-    }
-    return GREBE_OK;
-}
-
 /* GREBE_END at the end of the stream. The body must be dropped by the caller. */
-static grebe_status read_message(struct ipc_stream *s, struct message *m, grebe_error *err)
+static grebe_status read_message(struct ipc_stream *s, struct ipc_incoming *m, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     uint32_t len = 0;
@@ -222,7 +189,7 @@ static grebe_status read_message(struct ipc_stream *s, struct message *m, grebe_
         GREBE_TRY(read_growing(s, &s->metadata, len, err));
         flatbuf_init(&m->fb, s->metadata.data, len);
     }
-    GREBE_TRY(decode_message(m, &body_len, err));
+    GREBE_TRY(ipc_message_decode(m, &body_len, err));
     int16_t version = m->body.version;
     GREBE_TRY(read_body(s, (uint64_t)body_len, &m->body, err));
     m->body.version = version;
@@ -236,7 +203,7 @@ static grebe_status skip_file_magic(struct ipc_stream *s, bool *is_file, grebe_e
     size_t got = 0;
     *is_file = false;
     if (s->region != NULL) {
-        *is_file = s->region->len >= 8 && memcmp(s->region->data, file_magic, 6) == 0;
+        *is_file = s->region->len >= 8 && memcmp(s->region->data, ipc_file_magic, 6) == 0;
         s->pos = *is_file ? 8 : 0;
         return GREBE_OK;
     }
@@ -245,12 +212,12 @@ static grebe_status skip_file_magic(struct ipc_stream *s, bool *is_file, grebe_e
     if (st != GREBE_OK) {
         return st;
     }
-    *is_file = got == 8 && memcmp(magic, file_magic, 6) == 0;
+    *is_file = got == 8 && memcmp(magic, ipc_file_magic, 6) == 0;
     return *is_file ? GREBE_OK : buf_put(&s->metadata, magic, got, err);
 }
 
 /* The first message of a source whose first eight bytes are in s->metadata. */
-static grebe_status read_first(struct ipc_stream *s, struct message *m, grebe_error *err)
+static grebe_status read_first(struct ipc_stream *s, struct ipc_incoming *m, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int64_t body_len = 0;
@@ -270,7 +237,7 @@ static grebe_status read_first(struct ipc_stream *s, struct message *m, grebe_er
     s->metadata.len = have - head;
     GREBE_TRY(read_growing(s, &s->metadata, len - (have - head), err));
     flatbuf_init(&m->fb, s->metadata.data, len);
-    GREBE_TRY(decode_message(m, &body_len, err));
+    GREBE_TRY(ipc_message_decode(m, &body_len, err));
     GREBE_TRY(read_body(s, (uint64_t)body_len, &m->body, err));
 out:
     return st;
@@ -279,7 +246,7 @@ out:
 static grebe_status read_schema(struct ipc_stream *s, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct message m;
+    struct ipc_incoming m;
     struct ipc_ids ids = { s->a, NULL, 0, 0 };
     bool is_file = false;
 
@@ -308,7 +275,7 @@ out:
 static grebe_status next_batch(struct ipc_stream *s, struct ArrowArray *out, grebe_error *err)
 {
     for (;;) {
-        struct message m;
+        struct ipc_incoming m;
         size_t at = s->pos;
         grebe_status st = read_message(s, &m, err);
         if (st != GREBE_OK) {

@@ -326,6 +326,29 @@ static grebe_status put_fields(struct encode *e, const struct ArrowSchema *paren
     return st;
 }
 
+grebe_status ipc_schema_put(struct flatbuf_writer *w, const struct ArrowSchema *schema,
+                            size_t link_at, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct encode e = { w, 0, err };
+    bool has_metadata = schema_metadata_count(schema) > 0;
+    const struct flatbuf_field fields[] = {
+        { SCHEMA_ENDIANNESS, 2, 0 },
+        { SCHEMA_FIELDS, FLATBUF_OFFSET, 0 },
+        { SCHEMA_METADATA, FLATBUF_OFFSET, 0 },
+    };
+    size_t at[3];
+    size_t pos = 0;
+    GREBE_TRY(flatbuf_put_table(w, fields, has_metadata ? 3 : 2, at, &pos, err));
+    flatbuf_link(w, link_at, pos);
+    GREBE_TRY(put_fields(&e, schema, 0, at[1]));
+    if (has_metadata) {
+        GREBE_TRY(put_metadata(&e, schema, at[2]));
+    }
+out:
+    return st;
+}
+
 grebe_status ipc_schema_encode(struct buf *dst, const struct ArrowSchema *schema,
                                grebe_error *err)
 {
@@ -339,21 +362,7 @@ grebe_status ipc_schema_encode(struct buf *dst, const struct ArrowSchema *schema
     }
     GREBE_TRY(schema_check(schema, err));
     GREBE_TRY(ipc_message_begin(&m, dst, IPC_SCHEMA, 0, err));
-    struct encode e = { &m.w, 0, err };
-    bool has_metadata = schema_metadata_count(schema) > 0;
-    const struct flatbuf_field fields[] = {
-        { SCHEMA_ENDIANNESS, 2, 0 },
-        { SCHEMA_FIELDS, FLATBUF_OFFSET, 0 },
-        { SCHEMA_METADATA, FLATBUF_OFFSET, 0 },
-    };
-    size_t at[3];
-    size_t pos = 0;
-    GREBE_TRY(flatbuf_put_table(&m.w, fields, has_metadata ? 3 : 2, at, &pos, err));
-    flatbuf_link(&m.w, m.header_at, pos);
-    GREBE_TRY(put_fields(&e, schema, 0, at[1]));
-    if (has_metadata) {
-        GREBE_TRY(put_metadata(&e, schema, at[2]));
-    }
+    GREBE_TRY(ipc_schema_put(&m.w, schema, m.header_at, err));
     GREBE_TRY(ipc_message_end(&m, err));
 out:
     if (st != GREBE_OK) {

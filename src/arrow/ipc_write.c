@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arrow/ipc.h"
+#include "arrow/ipc_write_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "arrow/arrow_internal.h"
 #include "arrow/array_select.h"
-#include "arrow/ipc_internal.h"
 #include "base/endian.h"
-
-enum { BODY_ALIGN = 64 };
-
-/* A dictionary as it was written last. */
-struct written {
-    struct ArrowArray values;
-};
-
-struct ipc_writer {
-    const grebe_allocator *a;
-    struct ArrowSchema schema;
-    ipc_sink_fn sink;
-    void *sink_ctx;
-    struct written *dictionaries; /* by id: the order of a walk; shape [n_dictionaries] */
-    size_t n_dictionaries;
-    struct buf metadata, nodes, buffers, variadic;
-    struct buf segments; /* struct segment */
-    bool is_finished;
-};
-
-/* A run of bytes of the body. */
-struct segment {
-    const void *p;
-    size_t len;
-};
 
 grebe_status ipc_sink_buf(void *buf, const void *bytes, size_t len, grebe_error *err)
 {
@@ -70,240 +44,47 @@ static bool is_plain(const struct ArrowSchema *schema, const struct ArrowArray *
     return array->dictionary == NULL || is_plain(schema->dictionary, array->dictionary, depth + 1);
 }
 
-/* ---- one batch ---- */
-
-static grebe_status put_i64(struct buf *b, int64_t v, grebe_error *err)
-{
-    unsigned char bytes[8];
-    store_le64(bytes, (uint64_t)v);
-    return buf_put(b, bytes, sizeof bytes, err);
-}
-
-/* A buffer of the body: its place is noted, its bytes follow when the metadata is out. */
-static grebe_status put_buffer(struct ipc_writer *w, int64_t *body_len, const void *p, size_t len,
-                               grebe_error *err)
-{
-    struct segment s = { p, p != NULL ? len : 0 };
-    grebe_status st = put_i64(&w->buffers, *body_len, err);
-    if (st == GREBE_OK) {
-        st = put_i64(&w->buffers, (int64_t)s.len, err);
-    }
-    if (st == GREBE_OK) {
-        st = buf_put(&w->segments, &s, sizeof s, err);
-    }
-    *body_len += (int64_t)((s.len + BODY_ALIGN - 1) / BODY_ALIGN * BODY_ALIGN);
-    return st;
-}
-
-static grebe_status put_view_buffers(struct ipc_writer *w, const struct ArrowArray *array,
-                                     int64_t n, int64_t *body_len, grebe_error *err)
-{
-    int64_t n_variadic = array->n_buffers - 3;
-    grebe_status st = put_i64(&w->variadic, n_variadic, err);
-    if (st == GREBE_OK) {
-        st = put_buffer(w, body_len, array->buffers[1], (size_t)n * 16, err);
-    }
-    for (int64_t i = 0; i < n_variadic && st == GREBE_OK; i++) {
-        size_t len = (size_t)load_i64_at(array->buffers[array->n_buffers - 1], i);
-        st = put_buffer(w, body_len, array->buffers[2 + i], len, err);
-    }
-    return st;
-}
-
-static grebe_status put_node(struct ipc_writer *w, const struct ArrowSchema *schema,
-                             const struct ArrowArray *array, int64_t n, int64_t *body_len,
-                             grebe_error *err);
-
-/* Buffers behind the validity; *n_child is the number of rows that children have. */
-static grebe_status put_values(struct ipc_writer *w, const struct arrow_type *t,
-                               const struct ArrowArray *array, int64_t n, int64_t *n_child,
-                               int64_t *body_len, grebe_error *err)
-{
-    int width = arrow_offset_width(t->kind);
-    *n_child = n;
-    if (t->kind == ARROW_STRUCT) {
-        return GREBE_OK;
-    }
-    if (t->kind == ARROW_FIXED_LIST) {
-        *n_child = n * t->list_size;
-        return GREBE_OK;
-    }
-    if (t->kind == ARROW_BOOL) {
-        return put_buffer(w, body_len, array->buffers[1], bitmap_bytes(n), err);
-    }
-    if (arrow_kind_is_view(t->kind)) {
-        return put_view_buffers(w, array, n, body_len, err);
-    }
-    if (arrow_kind_is_list_view(t->kind)) {
-        *n_child = array->children[0]->length;
-        grebe_status st = put_buffer(w, body_len, array->buffers[1], (size_t)(n * width), err);
-        return st != GREBE_OK
-                   ? st
-                   : put_buffer(w, body_len, array->buffers[2], (size_t)(n * width), err);
-    }
-    if (width > 0) {
-        /* No rows: the one offset may be missing in memory, and may be left out here. */
-        size_t len = n > 0 ? (size_t)(n + 1) * (size_t)width : 0;
-        *n_child = n > 0 ? load_offset(array->buffers[1], width, n) : 0;
-        grebe_status st = put_buffer(w, body_len, array->buffers[1], len, err);
-        return st != GREBE_OK || !arrow_kind_is_bytes(t->kind)
-                   ? st
-                   : put_buffer(w, body_len, array->buffers[2], (size_t)*n_child, err);
-    }
-    return put_buffer(w, body_len, array->buffers[1], (size_t)n * (size_t)t->byte_width, err);
-}
-
-static grebe_status put_union_buffers(struct ipc_writer *w, const struct arrow_type *t,
-                                      const struct ArrowArray *array, int64_t n,
-                                      int64_t *body_len, grebe_error *err)
-{
-    grebe_status st = put_buffer(w, body_len, array->buffers[0], (size_t)n, err);
-    if (st == GREBE_OK && t->kind == ARROW_DENSE_UNION) {
-        st = put_buffer(w, body_len, array->buffers[1], (size_t)n * 4, err);
-    }
-    return st;
-}
-
-static int64_t nulls_in(const struct arrow_type *t, const struct ArrowArray *array, int64_t n)
-{
-    const uint8_t *bits = arrow_validity(array, t->kind);
-    if (t->kind == ARROW_NULL) {
-        return n;
-    }
-    return bits != NULL ? n - bitmap_count(bits, array->offset, n) : 0;
-}
-
-static grebe_status put_node(struct ipc_writer *w, const struct ArrowSchema *schema,
-                             const struct ArrowArray *array, int64_t n, int64_t *body_len,
-                             grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    struct arrow_type t;
-    int64_t n_child = n;
-
-    GREBE_TRY(arrow_type_of(schema, &t, err));
-    int64_t n_nulls = nulls_in(&t, array, n);
-    GREBE_TRY(put_i64(&w->nodes, n, err));
-    GREBE_TRY(put_i64(&w->nodes, n_nulls, err));
-    if (arrow_kind_is_union(t.kind)) {
-        GREBE_TRY(put_union_buffers(w, &t, array, n, body_len, err));
-    } else if (t.kind != ARROW_NULL && t.kind != ARROW_RUN_END_ENCODED) {
-        GREBE_TRY(put_buffer(w, body_len, n_nulls > 0 ? array->buffers[0] : NULL, bitmap_bytes(n),
-                             err));
-        GREBE_TRY(put_values(w, &t, array, n, &n_child, body_len, err));
-    }
-    bool is_own_length = t.kind == ARROW_DENSE_UNION || t.kind == ARROW_RUN_END_ENCODED;
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        const struct ArrowArray *child = array->children[i];
-        GREBE_TRY(put_node(w, schema->children[i], child, is_own_length ? child->length : n_child,
-                           body_len, err));
-    }
-out:
-    return st;
-}
-
-static grebe_status put_batch_table(struct ipc_writer *w, struct flatbuf_writer *fw,
-                                    int64_t length, size_t link_at, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const struct flatbuf_field fields[] = {
-        { BATCH_LENGTH, 8, (uint64_t)length },
-        { BATCH_NODES, FLATBUF_OFFSET, 0 },
-        { BATCH_BUFFERS, FLATBUF_OFFSET, 0 },
-        { BATCH_VARIADIC, FLATBUF_OFFSET, 0 },
-    };
-    size_t at[4];
-    size_t pos = 0;
-    bool has_views = w->variadic.len > 0;
-
-    GREBE_TRY(flatbuf_put_table(fw, fields, has_views ? 4 : 3, at, &pos, err));
-    flatbuf_link(fw, link_at, pos);
-    GREBE_TRY(flatbuf_put_vector(fw, w->nodes.data, w->nodes.len / 16, 16, 8, &pos, err));
-    flatbuf_link(fw, at[1], pos);
-    GREBE_TRY(flatbuf_put_vector(fw, w->buffers.data, w->buffers.len / 16, 16, 8, &pos, err));
-    flatbuf_link(fw, at[2], pos);
-    if (has_views) {
-        GREBE_TRY(flatbuf_put_vector(fw, w->variadic.data, w->variadic.len / 8, 8, 8, &pos, err));
-        flatbuf_link(fw, at[3], pos);
-    }
-out:
-    return st;
-}
-
-static grebe_status put_dictionary_table(struct flatbuf_writer *fw, int64_t id, size_t *link_at,
-                                         grebe_error *err)
-{
-    const struct flatbuf_field fields[] = {
-        { DICTIONARY_ID, 8, (uint64_t)id },
-        { DICTIONARY_DATA, FLATBUF_OFFSET, 0 },
-        { DICTIONARY_IS_DELTA, 1, 0 },
-    };
-    size_t at[3];
-    size_t pos = 0;
-    grebe_status st = flatbuf_put_table(fw, fields, 3, at, &pos, err);
-    if (st == GREBE_OK) {
-        flatbuf_link(fw, *link_at, pos);
-        *link_at = at[1];
-    }
-    return st;
-}
-
-static grebe_status put_body(struct ipc_writer *w, grebe_error *err)
-{
-    static const unsigned char zeros[BODY_ALIGN] = { 0 };
-    const struct segment *s = (const struct segment *)(void *)w->segments.data;
-    size_t n = w->segments.len / sizeof *s;
-    grebe_status st = GREBE_OK;
-    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        if (s[i].len == 0) {
-            continue;
-        }
-        st = w->sink(w->sink_ctx, s[i].p, s[i].len, err);
-        size_t pad = (BODY_ALIGN - s[i].len % BODY_ALIGN) % BODY_ALIGN;
-        if (st == GREBE_OK && pad > 0) {
-            st = w->sink(w->sink_ctx, zeros, pad, err);
-        }
-    }
-    return st;
-}
-
-/* A message of columns (children of rows, n_columns of them) of `length` rows. id < 0: records. */
-static grebe_status put_message(struct ipc_writer *w, const struct ArrowSchema *const *fields,
-                                const struct ArrowArray *const *columns, int64_t n_columns,
-                                int64_t length, int64_t id, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    struct ipc_message m;
-    int64_t body_len = 0;
-
-    buf_clear(&w->metadata);
-    buf_clear(&w->nodes);
-    buf_clear(&w->buffers);
-    buf_clear(&w->variadic);
-    buf_clear(&w->segments);
-    for (int64_t i = 0; i < n_columns; i++) {
-        GREBE_TRY(put_node(w, fields[i], columns[i], length, &body_len, err));
-    }
-    GREBE_TRY(ipc_message_begin(&m, &w->metadata, id < 0 ? IPC_RECORDS : IPC_DICTIONARY, body_len,
-                                err));
-    if (id >= 0) {
-        GREBE_TRY(put_dictionary_table(&m.w, id, &m.header_at, err));
-    }
-    GREBE_TRY(put_batch_table(w, &m.w, length, m.header_at, err));
-    GREBE_TRY(ipc_message_end(&m, err));
-    GREBE_TRY(w->sink(w->sink_ctx, w->metadata.data, w->metadata.len, err));
-    GREBE_TRY(put_body(w, err));
-out:
-    return st;
-}
-
 /* ---- dictionaries ---- */
+
+/* Rows [begin, begin + n) of a node: shallow, never released. */
+static struct ArrowArray part_of(const struct ArrowArray *array, int64_t begin, int64_t n)
+{
+    struct ArrowArray part = *array;
+    part.offset += begin;
+    part.length = n;
+    part.null_count = part.null_count == 0 ? 0 : -1;
+    return part;
+}
+
+/* The values behind those that were written before, which must be the first of the new ones. */
+static grebe_status put_delta(struct ipc_writer *w, const struct ArrowSchema *values,
+                              const struct ArrowArray *array, size_t id, grebe_error *err)
+{
+    struct written *last = &w->dictionaries[id];
+    int64_t n_old = last->values.length;
+    struct ArrowArray head = part_of(array, 0, n_old < array->length ? n_old : array->length);
+    if (array->length < n_old || !array_equal(values, &head, &last->values)) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                          "dictionary %zu changes between batches: in an Arrow file it can only grow", id);
+    }
+    struct ArrowArray tail = part_of(array, n_old, array->length - n_old), copy;
+    const struct ArrowArray *column = &tail;
+    grebe_status st = array_concat(w->a, values, &column, 1, &copy, err);
+    if (st == GREBE_OK) {
+        column = &copy;
+        st = ipc_put_message(w, &values, &column, 1, copy.length,
+                         (struct message_kind){ (int64_t)id, true }, err);
+        array_release(&copy);
+    }
+    return st;
+}
 
 static grebe_status put_dictionary(struct ipc_writer *w, const struct ArrowSchema *values,
                                    const struct ArrowArray *array, size_t id, grebe_error *err)
 {
     struct written *last = &w->dictionaries[id];
-    if (last->values.release != NULL && array_equal(values, array, &last->values)) {
+    bool is_known = last->values.release != NULL;
+    if (is_known && array_equal(values, array, &last->values)) {
         return GREBE_OK;
     }
     struct ArrowArray copy;
@@ -311,10 +92,45 @@ static grebe_status put_dictionary(struct ipc_writer *w, const struct ArrowSchem
     if (st != GREBE_OK) {
         return st;
     }
-    array_release(&last->values);
-    array_move(&last->values, &copy);
-    const struct ArrowArray *column = &last->values;
-    return put_message(w, &values, &column, 1, column->length, (int64_t)id, err);
+    if (is_known && w->options.is_file) {
+        st = put_delta(w, values, &copy, id, err);
+    } else {
+        const struct ArrowArray *column = &copy;
+        st = ipc_put_message(w, &values, &column, 1, column->length,
+                         (struct message_kind){ (int64_t)id, false }, err);
+    }
+    if (st == GREBE_OK) {
+        array_release(&last->values);
+        array_move(&last->values, &copy);
+    }
+    array_release(&copy);
+    return st;
+}
+
+/* A column of a file whose dictionary begins with what was written before; *out is empty when the
+ * column is good as it is. */
+static grebe_status follow_dictionary(struct ipc_writer *w, const struct ArrowSchema *schema,
+                                      const struct ArrowArray *column, size_t id,
+                                      struct ArrowArray *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct ArrowArray before = { 0 }, values = { 0 };
+    const struct ArrowArray *last = &w->dictionaries[id].values;
+    memset(out, 0, sizeof *out);
+    if (schema->dictionary == NULL || last->release == NULL || !w->options.is_file ||
+        array_equal(schema->dictionary, column->dictionary, last)) {
+        return GREBE_OK;
+    }
+    /* No rows, but the old values: joined with the column they come first. */
+    GREBE_TRY(array_new(w->a, 0, 2, 0, &before, err));
+    GREBE_TRY(array_concat(w->a, schema->dictionary, &last, 1, &values, err));
+    GREBE_TRY(array_set_dictionary(w->a, &before, &values, err));
+    const struct ArrowArray *both[2] = { &before, column };
+    GREBE_TRY(array_concat(w->a, schema, both, 2, out, err));
+out:
+    array_release(&values);
+    array_release(&before);
+    return st;
 }
 
 /* Dictionaries of a column, inner ones first; ids count in the order of the schema's encoding. */
@@ -343,8 +159,8 @@ static grebe_status put_dictionaries(struct ipc_writer *w, const struct ArrowSch
 /* ---- the writer ---- */
 
 grebe_status ipc_writer_new(const grebe_allocator *a, const struct ArrowSchema *schema,
-                            ipc_sink_fn sink, void *sink_ctx, struct ipc_writer **out,
-                            grebe_error *err)
+                            const struct ipc_write_options *options, ipc_sink_fn sink,
+                            void *sink_ctx, struct ipc_writer **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;
@@ -355,7 +171,12 @@ grebe_status ipc_writer_new(const grebe_allocator *a, const struct ArrowSchema *
     w->a = a;
     w->sink = sink;
     w->sink_ctx = sink_ctx;
+    w->options = options != NULL
+                     ? *options
+                     : (struct ipc_write_options){ IPC_UNCOMPRESSED, CODEC_LEVEL_DEFAULT, false };
+    w->ws = CODEC_WORKSPACE_INIT(a);
     w->metadata = w->nodes = w->buffers = w->variadic = w->segments = BUF_INIT(a);
+    w->packed = w->dictionary_blocks = w->record_blocks = BUF_INIT(a);
     GREBE_TRY(schema_copy(a, schema, &w->schema, err));
     GREBE_TRY(ipc_schema_encode(&w->metadata, &w->schema, err));
     size_t n = ipc_dictionary_count(&w->schema);
@@ -367,7 +188,10 @@ grebe_status ipc_writer_new(const grebe_allocator *a, const struct ArrowSchema *
         }
         w->n_dictionaries = n;
     }
-    GREBE_TRY(sink(sink_ctx, w->metadata.data, w->metadata.len, err));
+    if (w->options.is_file) {
+        GREBE_TRY(ipc_emit(w, ipc_file_magic, sizeof ipc_file_magic, err));
+    }
+    GREBE_TRY(ipc_emit(w, w->metadata.data, w->metadata.len, err));
     *out = w;
     w = NULL;
 out:
@@ -390,7 +214,37 @@ void ipc_writer_free(struct ipc_writer *w)
     buf_release(&w->buffers);
     buf_release(&w->variadic);
     buf_release(&w->segments);
+    buf_release(&w->packed);
+    buf_release(&w->dictionary_blocks);
+    buf_release(&w->record_blocks);
+    codec_workspace_release(&w->ws);
     mem_free(w->a, w, sizeof *w);
+}
+
+/* Columns as they are written, after their dictionaries. */
+static grebe_status put_rows(struct ipc_writer *w, const struct ArrowArray *rows,
+                             struct ArrowArray *changed, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    size_t n = (size_t)rows->n_children, next_id = 0;
+    const struct ArrowArray **columns = mem_alloc_zero(w->a, n * sizeof *columns);
+    if (columns == NULL) {
+        return mem_fail(err, n * sizeof *columns, "columns");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowSchema *schema = w->schema.children[i];
+        columns[i] = rows->children[i];
+        if (w->n_dictionaries > next_id) {
+            GREBE_TRY(follow_dictionary(w, schema, columns[i], next_id, &changed[i], err));
+            columns[i] = changed[i].release != NULL ? &changed[i] : columns[i];
+        }
+        GREBE_TRY(put_dictionaries(w, schema, columns[i], &next_id, err));
+    }
+    st = ipc_put_message(w, (const struct ArrowSchema *const *)w->schema.children, columns,
+                     rows->n_children, rows->length, (struct message_kind){ -1, false }, err);
+out:
+    mem_free(w->a, columns, n * sizeof *columns);
+    return st;
 }
 
 grebe_status ipc_writer_write(struct ipc_writer *w, const struct ArrowArray *batch,
@@ -399,10 +253,14 @@ grebe_status ipc_writer_write(struct ipc_writer *w, const struct ArrowArray *bat
     grebe_status st = GREBE_OK;
     struct ArrowArray copy;
     const struct ArrowArray *rows = batch;
-    size_t next_id = 0;
+    size_t n = (size_t)w->schema.n_children;
 
     assert(!w->is_finished && batch->n_children == w->schema.n_children);
     memset(&copy, 0, sizeof copy);
+    struct ArrowArray *changed = mem_alloc_zero(w->a, n * sizeof *changed);
+    if (changed == NULL) {
+        return mem_fail(err, n * sizeof *changed, "columns");
+    }
     GREBE_TRY(array_check(&w->schema, batch, false, err));
     if (array_null_count(batch) != 0) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "%lld rows are null as a whole",
@@ -413,14 +271,44 @@ grebe_status ipc_writer_write(struct ipc_writer *w, const struct ArrowArray *bat
         GREBE_TRY(array_concat(w->a, &w->schema, &batch, 1, &copy, err));
         rows = &copy;
     }
-    for (int64_t i = 0; i < rows->n_children; i++) {
-        GREBE_TRY(put_dictionaries(w, w->schema.children[i], rows->children[i], &next_id, err));
-    }
-    GREBE_TRY(put_message(w, (const struct ArrowSchema *const *)w->schema.children,
-                          (const struct ArrowArray *const *)rows->children, rows->n_children,
-                          rows->length, -1, err));
+    st = put_rows(w, rows, changed, err);
 out:
+    for (size_t i = 0; i < n; i++) {
+        array_release(&changed[i]);
+    }
+    mem_free(w->a, changed, n * sizeof *changed);
     array_release(&copy);
+    return st;
+}
+
+static grebe_status put_footer(struct ipc_writer *w, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct flatbuf_field fields[] = {
+        { FOOTER_VERSION, 2, IPC_VERSION_V5 },
+        { FOOTER_SCHEMA, FLATBUF_OFFSET, 0 },
+        { FOOTER_DICTIONARIES, FLATBUF_OFFSET, 0 },
+        { FOOTER_RECORDS, FLATBUF_OFFSET, 0 },
+    };
+    struct flatbuf_writer fw;
+    unsigned char len[4];
+    size_t at[4], pos = 0;
+    const struct buf *d = &w->dictionary_blocks, *r = &w->record_blocks;
+
+    buf_clear(&w->metadata);
+    GREBE_TRY(flatbuf_writer_begin(&fw, &w->metadata, err));
+    GREBE_TRY(flatbuf_put_table(&fw, fields, 4, at, &pos, err));
+    flatbuf_link(&fw, 0, pos);
+    GREBE_TRY(flatbuf_put_vector(&fw, d->data, d->len / BLOCK_BYTES, BLOCK_BYTES, 8, &pos, err));
+    flatbuf_link(&fw, at[2], pos);
+    GREBE_TRY(flatbuf_put_vector(&fw, r->data, r->len / BLOCK_BYTES, BLOCK_BYTES, 8, &pos, err));
+    flatbuf_link(&fw, at[3], pos);
+    GREBE_TRY(ipc_schema_put(&fw, &w->schema, at[1], err));
+    store_le32(len, (uint32_t)w->metadata.len);
+    GREBE_TRY(ipc_emit(w, w->metadata.data, w->metadata.len, err));
+    GREBE_TRY(ipc_emit(w, len, sizeof len, err));
+    GREBE_TRY(ipc_emit(w, ipc_file_magic, 6, err));
+out:
     return st;
 }
 
@@ -428,5 +316,6 @@ grebe_status ipc_writer_finish(struct ipc_writer *w, grebe_error *err)
 {
     static const unsigned char end[8] = { 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0 };
     w->is_finished = true;
-    return w->sink(w->sink_ctx, end, sizeof end, err);
+    grebe_status st = ipc_emit(w, end, sizeof end, err);
+    return st == GREBE_OK && w->options.is_file ? put_footer(w, err) : st;
 }

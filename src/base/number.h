@@ -43,5 +43,7 @@ bool number_parse_u64(const char *s, size_t len, uint64_t *out);
  */
 bool number_parse_double(const char *s, size_t len, double *out);
 bool number_parse_float(const char *s, size_t len, float *out);
+/** w * 10^exp10, correctly rounded; beyond the range: infinity, below: zero. */
+double number_scale_double(uint64_t w, int exp10);
 
 #endif

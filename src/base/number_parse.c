@@ -345,6 +345,15 @@ bool number_parse_double(const char *s, size_t len, double *out)
     return true;
 }
 
+double number_scale_double(uint64_t w, int exp10)
+{
+    double v = 0;
+    struct binary b = lemire(w, exp10, &layout_double);
+    uint64_t bits = b.mantissa | (uint64_t)b.exponent << 52;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
 bool number_parse_float(const char *s, size_t len, float *out)
 {
     struct scanned sc;

@@ -12,10 +12,13 @@
 
 #ifdef GREBE_HAVE_LZ4
 #include <lz4.h>
+#include <lz4hc.h>
 #endif
 #ifdef GREBE_HAVE_SNAPPY
 #include <snappy-c.h>
 #endif
+
+#include "codec/codec_snappy.h"
 
 enum { ZSTD_LEVEL_DEFAULT = 3 };
 
@@ -63,7 +66,7 @@ bool codec_is_available(enum codec_id id, bool is_write)
 #ifdef GREBE_HAVE_SNAPPY
         return true;
 #else
-        return false;
+        return !is_write;
 #endif
     case CODEC_LZ4_HADOOP:
     case CODEC_LZ4_RAW:
@@ -319,25 +322,17 @@ static grebe_status lz4_block(enum codec_id id, const void *src, size_t src_len,
 }
 #endif
 
-#ifdef GREBE_HAVE_SNAPPY
 static grebe_status snappy_block(const void *src, size_t src_len, void *dst, size_t dst_len,
                                  grebe_error *err)
 {
-    size_t len = 0;
-    char nothing = 0;
+    uint64_t len = 0;
 
-    if (snappy_uncompressed_length(src, src_len, &len) != SNAPPY_OK) {
-        return fail_block(CODEC_SNAPPY, err);
+    if (codec_snappy_expand(src, src_len, dst, dst_len, &len)) {
+        return GREBE_OK;
     }
-    if (len != dst_len) {
-        return check_len(CODEC_SNAPPY, dst_len, len, err);
-    }
-    if (snappy_uncompress(src, src_len, dst_len > 0 ? dst : &nothing, &len) != SNAPPY_OK) {
-        return fail_block(CODEC_SNAPPY, err);
-    }
-    return check_len(CODEC_SNAPPY, dst_len, len, err);
+    return len == dst_len ? fail_block(CODEC_SNAPPY, err)
+                          : check_len(CODEC_SNAPPY, dst_len, (size_t)len, err);
 }
-#endif
 
 /* ---- one interface ---- */
 
@@ -369,10 +364,8 @@ grebe_status codec_decompress(enum codec_id id, const void *src, size_t src_len,
     case CODEC_LZ4_RAW:
         return lz4_block(id, src, src_len, dst, dst_len, err);
 #endif
-#ifdef GREBE_HAVE_SNAPPY
     case CODEC_SNAPPY:
         return snappy_block(src, src_len, dst, dst_len, err);
-#endif
 #ifdef GREBE_HAVE_BROTLI
     case CODEC_BROTLI:
         return codec_brotli_block(ws->a, src, src_len, dst, dst_len, err);
@@ -409,6 +402,32 @@ size_t codec_compress_bound(enum codec_id id, size_t n)
     }
 }
 
+#ifdef GREBE_HAVE_LZ4
+/* Up to 2 the fast search (below 1 with more and more acceleration), from 3 on the thorough one. */
+static grebe_status lz4_pack(int level, const void *src, size_t src_len, void *dst,
+                             size_t capacity, size_t *out_len, grebe_error *err)
+{
+    enum { ACCELERATION_MAX = 65537, THOROUGH = 3 };
+    int got = 0;
+
+    if (level == CODEC_LEVEL_DEFAULT) {
+        level = 1;
+    }
+    if (level < -ACCELERATION_MAX || level > LZ4HC_CLEVEL_MAX) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "lz4 level: expected %d to %d, found %d",
+                          -ACCELERATION_MAX, LZ4HC_CLEVEL_MAX, level);
+    }
+    got = level >= THOROUGH
+              ? LZ4_compress_HC(src, dst, (int)src_len, (int)capacity, level)
+              : LZ4_compress_fast(src, dst, (int)src_len, (int)capacity, level < 0 ? -level : 1);
+    if (got <= 0) {
+        return mem_fail(err, src_len, "lz4 compression");
+    }
+    *out_len = (size_t)got;
+    return GREBE_OK;
+}
+#endif
+
 static grebe_status compress_into(enum codec_id id, int level, const void *src, size_t src_len,
                                   void *dst, size_t capacity, size_t *out_len,
                                   struct codec_workspace *ws, grebe_error *err)
@@ -421,18 +440,13 @@ static grebe_status compress_into(enum codec_id id, int level, const void *src, 
         return codec_deflate(ws->a, id == CODEC_GZIP, level, src, src_len, dst, capacity,
                              out_len, err);
 #ifdef GREBE_HAVE_LZ4
-    case CODEC_LZ4_RAW: {
-        const int got = LZ4_compress_default(src, dst, (int)src_len, (int)capacity);
-
-        if (got <= 0) {
-            return mem_fail(err, src_len, "lz4 compression");
-        }
-        *out_len = (size_t)got;
-        return GREBE_OK;
-    }
+    case CODEC_LZ4_RAW: return lz4_pack(level, src, src_len, dst, capacity, out_len, err);
 #endif
 #ifdef GREBE_HAVE_SNAPPY
     case CODEC_SNAPPY:
+        if (level != CODEC_LEVEL_DEFAULT) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "snappy has no levels, found %d", level);
+        }
         *out_len = capacity;
         if (snappy_compress(src, src_len, dst, out_len) != SNAPPY_OK) {
             return mem_fail(err, src_len, "snappy compression");

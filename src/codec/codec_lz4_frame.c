@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/codec_lz4_frame.h"
 
+#include "codec/codec_compress.h"
+
 #if defined(GREBE_HAVE_LZ4)
 #include <lz4frame.h>
 
@@ -42,7 +44,40 @@ grebe_status codec_lz4_frame_decompress(const void *src, size_t src_len, void *d
     LZ4F_freeDecompressionContext(ctx);
     return st;
 }
+
+grebe_status codec_lz4_frame_compress(int level, const void *src, size_t src_len, struct buf *dst,
+                                      grebe_error *err)
+{
+    LZ4F_preferences_t p = LZ4F_INIT_PREFERENCES;
+    if (level > LZ4F_compressionLevel_max()) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "lz4 level: expected at most %d, found %d",
+                          LZ4F_compressionLevel_max(), level);
+    }
+    p.compressionLevel = level == CODEC_LEVEL_DEFAULT ? 0 : level;
+    p.frameInfo.contentSize = src_len;
+    size_t bound = LZ4F_compressFrameBound(src_len, &p);
+    grebe_status st = buf_reserve(dst, bound, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    size_t n = LZ4F_compressFrame(dst->data + dst->len, bound, src, src_len, &p);
+    if (LZ4F_isError(n)) {
+        return GREBE_FAIL(err, GREBE_ENOMEM, "lz4: %s", LZ4F_getErrorName(n));
+    }
+    dst->len += n;
+    return GREBE_OK;
+}
 #else
+grebe_status codec_lz4_frame_compress(int level, const void *src, size_t src_len, struct buf *dst,
+                                      grebe_error *err)
+{
+    (void)level;
+    (void)src;
+    (void)src_len;
+    (void)dst;
+    return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "LZ4 is not built in");
+}
+
 grebe_status codec_lz4_frame_decompress(const void *src, size_t src_len, void *dst,
                                         size_t dst_len, grebe_error *err)
 {

@@ -4,7 +4,7 @@
 
 /* The LZ4 frame format, which Arrow IPC uses (Parquet has raw blocks). */
 
-#include "base/error.h"
+#include "base/buf.h"
 
 /**
  * Decompress one frame into exactly dst_len bytes.
@@ -13,5 +13,9 @@
  */
 grebe_status codec_lz4_frame_decompress(const void *src, size_t src_len, void *dst,
                                         size_t dst_len, grebe_error *err);
+
+/** Append one frame that says how long its content is. @return also GREBE_EINVAL (level beyond 12). */
+grebe_status codec_lz4_frame_compress(int level, const void *src, size_t src_len, struct buf *dst,
+                                      grebe_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/endian.h"
 #include "codec/bitpack.h"
 #include "codec/codec_simd.h"
@@ -329,6 +330,76 @@ grebe_status rle_encode_u32(struct buf *dst, const uint32_t *values, size_t n, u
         st = rle_put(&w, values[i], 1, err);
     }
     return st == GREBE_OK ? rle_finish(&w, err) : st;
+}
+
+/* Values from v[0] on that equal it. */
+static size_t equal_run(const uint32_t *v, size_t n)
+{
+    size_t i = 1;
+
+    while (i < n && v[i] == v[0]) {
+        i++;
+    }
+    return i;
+}
+
+/* One bit-packed run; its last group is padded with 0. */
+static grebe_status put_packed(struct buf *dst, const uint32_t *values, size_t n, unsigned width,
+                               grebe_error *err)
+{
+    const size_t n_groups = (n + 7) / 8;
+    grebe_status st = GREBE_OK;
+
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    GREBE_TRY(varint_put(dst, (uint64_t)n_groups << 1 | 1, err));
+    GREBE_TRY(bitpack_pack_u32(dst, values, n, width, err));
+    GREBE_TRY(buf_put_zero(dst, n_groups * width - (size_t)bitpack_bytes(n, width), err));
+out:
+    return st;
+}
+
+static grebe_status put_equal(struct buf *dst, uint32_t value, size_t n, unsigned width,
+                              grebe_error *err)
+{
+    struct rle_writer w = {.dst = dst, .width = width, .current = value, .n_repeated = n};
+
+    return flush_equal(&w, err);
+}
+
+/*
+ * Where all values are at hand the runs are chosen for the reader: equal values get a run of
+ * their own only where that saves eight bytes, everything between goes under one header.
+ */
+grebe_status rle_encode_indices(struct buf *dst, const uint32_t *values, size_t n,
+                                unsigned width, grebe_error *err)
+{
+    const size_t worth = width == 0 ? 1 : max_size(16, (64 + width - 1) / width);
+    size_t packed = 0; /* values before it are written */
+    size_t i = 0;
+    grebe_status st = GREBE_OK;
+
+    assert(width <= 32);
+    while (i < n && st == GREBE_OK) {
+        const bool is_begin = i == packed;
+        size_t run = 0;
+
+        if (values[i] == values[i + 1 < n ? i + 1 : i]) {
+            run = equal_run(values + i, n - i);
+        }
+        if (run >= worth || (run > 0 && is_begin && run == n - i)) {
+            GREBE_TRY(put_packed(dst, values + packed, i - packed, width, err));
+            GREBE_TRY(put_equal(dst, values[i], run, width, err));
+            i += run;
+            packed = i;
+        } else {
+            i += max_size(8, run / 8 * 8); /* groups of 8 from the begin of the packed run */
+        }
+    }
+    GREBE_TRY(put_packed(dst, values + packed, n - packed, width, err));
+out:
+    return st;
 }
 
 grebe_status rle_encode_bits(struct buf *dst, const uint8_t *bits, size_t begin, size_t n,

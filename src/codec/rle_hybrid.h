@@ -80,6 +80,12 @@ grebe_status rle_finish(struct rle_writer *w, grebe_error *err);
 /** Append the runs of n values. */
 grebe_status rle_encode_u32(struct buf *dst, const uint32_t *values, size_t n, unsigned width,
                             grebe_error *err);
+/**
+ * The same values in other runs: as few as pay, so that a reader unpacks long stretches at once.
+ * For dictionary indices, where nobody expects the runs of another writer.
+ */
+grebe_status rle_encode_indices(struct buf *dst, const uint32_t *values, size_t n,
+                                unsigned width, grebe_error *err);
 /** Append the runs of n bits from bit `begin`, width 1. bits NULL: all ones. */
 grebe_status rle_encode_bits(struct buf *dst, const uint8_t *bits, size_t begin, size_t n,
                              grebe_error *err);

@@ -72,4 +72,17 @@ typedef grebe_status (*expr_bounds_fn)(void *arg, size_t i, struct column_bounds
 grebe_status expr_prune(const struct expr *e, expr_bounds_fn bounds, void *arg,
                         enum expr_answer *out, grebe_error *err);
 
+/**
+ * Whether column i of expr_columns may hold the value (as in struct column_bounds, of the column's
+ * type) anywhere in the chunk. *may is true when called and stays so when nothing is known.
+ */
+typedef grebe_status (*expr_contains_fn)(void *arg, size_t i, const void *value, size_t len,
+                                         bool *may, grebe_error *err);
+
+/** As expr_prune; values that a column is compared with by `=` or `in` are asked for, too, where
+ *  bounds do not rule them out. */
+grebe_status expr_prune_values(const struct expr *e, expr_bounds_fn bounds,
+                               expr_contains_fn contains, void *arg, enum expr_answer *out,
+                               grebe_error *err);
+
 #endif

@@ -10,7 +10,7 @@
 #include "arrow/arrow_internal.h"
 #include "base/arena.h"
 #include "expr/expr.h"
-#include "expr/expr_decimal.h"
+#include "base/decimal.h"
 
 enum expr_op {
     OP_LITERAL,
@@ -199,6 +199,15 @@ static inline uint8_t compare_outcome(enum compare_op op, int c)
                                   : c >= 0;
     return is_true ? TRI_TRUE : TRI_FALSE;
 }
+
+/**
+ * The value as one of the column's stored type (as in struct column_bounds).
+ *
+ * @param space Room for a fixed width, shape [8]; strings are borrowed from the scalar.
+ * @return false: no such value, or not known how it is stored.
+ */
+bool scalar_as_stored(const struct scalar *v, const struct expr_node *column, void *space,
+                      const void **out, size_t *len);
 
 /** Bytes in the order of memcmp, the shorter first. */
 int bytes_compare(struct arrow_bytes x, struct arrow_bytes y);

@@ -27,6 +27,7 @@ struct interval {
 struct prune {
     const struct expr *e;
     expr_bounds_fn bounds;
+    expr_contains_fn contains; /* NULL: bounds alone */
     void *arg;
     grebe_error *err;
 };
@@ -165,6 +166,21 @@ static enum compare_op mirrored(enum compare_op op)
     }
 }
 
+/* Whether the column may hold the constant, as filters of the file tell. */
+static grebe_status ask_contains(const struct prune *pr, const struct expr_node *column,
+                                 const struct scalar *c, bool *may)
+{
+    unsigned char space[8];
+    const void *value = NULL;
+    size_t len = 0;
+    *may = true;
+    bool is_plain = pr->e->schema.children[column->column] == column->leaf;
+    if (pr->contains == NULL || !is_plain || !scalar_as_stored(c, column, space, &value, &len)) {
+        return GREBE_OK;
+    }
+    return pr->contains(pr->arg, (size_t)pr->e->positions[column->column], value, len, may, pr->err);
+}
+
 static grebe_status prune_compare(const struct prune *pr, const struct expr_node *x,
                                   const struct expr_node *y, enum compare_op op,
                                   struct outcomes *out)
@@ -187,6 +203,12 @@ static grebe_status prune_compare(const struct prune *pr, const struct expr_node
     grebe_status st = interval_of(pr, x, &v);
     if (st == GREBE_OK && v.is_known) {
         *out = compare_interval(&v, op, &y->value);
+        bool may = true;
+        if ((op == CMP_EQ && out->can_true) || (op == CMP_NE && out->can_false)) {
+            st = ask_contains(pr, x, &y->value, &may);
+        }
+        out->can_true = out->can_true && (may || op != CMP_EQ);
+        out->can_false = out->can_false && (may || op != CMP_NE);
     }
     return st;
 }
@@ -387,10 +409,11 @@ static grebe_status prune_node(const struct prune *pr, const struct expr_node *n
     }
 }
 
-grebe_status expr_prune(const struct expr *e, expr_bounds_fn bounds, void *arg,
-                        enum expr_answer *out, grebe_error *err)
+grebe_status expr_prune_values(const struct expr *e, expr_bounds_fn bounds,
+                               expr_contains_fn contains, void *arg, enum expr_answer *out,
+                               grebe_error *err)
 {
-    struct prune pr = { e, bounds, arg, err };
+    struct prune pr = { e, bounds, contains, arg, err };
     struct outcomes o;
     assert(e->is_bound);
     *out = EXPR_SOME;
@@ -401,4 +424,10 @@ grebe_status expr_prune(const struct expr *e, expr_bounds_fn bounds, void *arg,
                                              : EXPR_SOME;
     }
     return st;
+}
+
+grebe_status expr_prune(const struct expr *e, expr_bounds_fn bounds, void *arg,
+                        enum expr_answer *out, grebe_error *err)
+{
+    return expr_prune_values(e, bounds, NULL, arg, out, err);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grebe/formats.h"
 
+#include "ipc/ipc_format.h"
 #include "parquet/parquet_format.h"
 
-static const struct file_format *const formats[] = { &parquet_format, NULL };
+static const struct file_format *const formats[] = { &parquet_format, &ipc_format, NULL };
 
 const struct source_registry *formats_registry(void)
 {

@@ -49,7 +49,7 @@ static grebe_status print_ipc(struct text_print *p, struct ArrowArrayStream *row
     struct ArrowSchema schema = { 0 };
     struct ipc_writer *w = NULL;
     GREBE_TRY(stream_schema(rows, &schema, err));
-    GREBE_TRY(ipc_writer_new(p->a, &schema, sink_write_ipc, p->sink, &w, err));
+    GREBE_TRY(ipc_writer_new(p->a, &schema, NULL, sink_write_ipc, p->sink, &w, err));
     for (;;) {
         struct ArrowArray batch = { 0 };
         st = stream_next(rows, &batch, err);

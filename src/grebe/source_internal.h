@@ -6,12 +6,17 @@
 #include "grebe/source.h"
 #include "table/table_of_files.h"
 
-/** Either a table (a file is one, too) or a stream that can be read once. */
+struct source_many;
+
+/** A table (a file is one, too), a stream that can be read once, or several of these. */
 struct grebe_source {
     grebe_context *ctx;
     grebe_source_kind kind;
     const char *format;
-    grebe_table *table;             /* NULL for a stream */
+    grebe_table *table;             /* NULL for streams and many */
+    struct source_many *many;       /* NULL: one source */
+    const struct file_format *file_format; /* of a file; NULL for others */
+    struct buf path;                /* of a file */
     struct ArrowArrayStream stream; /* released once it was given away */
 };
 
@@ -28,9 +33,21 @@ grebe_status source_stream_schema(struct grebe_source *s, struct ArrowSchema *ou
                                   grebe_error *err);
 grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options *options,
                                 struct ArrowArrayStream *out, grebe_error *err);
-grebe_status source_stream_take(struct grebe_source *s, const int64_t *row_ids, size_t n,
-                                const grebe_take_options *options, struct ArrowArray *out,
-                                struct ArrowSchema *out_schema, grebe_error *err);
+/* ---- rows out of a stream ---- */
+
+/**
+ * Columns, predicate, range and limit over the rows of a stream: source_select.c
+ *
+ * @param input Moved in on success.
+ */
+grebe_status select_stream(grebe_context *ctx, struct ArrowArrayStream *input,
+                           const grebe_scan_options *options, struct ArrowArrayStream *out,
+                           grebe_error *err);
+
+/** A take that scans the source up to the last row asked for: source_take.c */
+grebe_status source_take_from_scan(struct grebe_source *s, const int64_t *row_ids, size_t n,
+                                   const grebe_take_options *options, struct ArrowArray *out,
+                                   struct ArrowSchema *out_schema, grebe_error *err);
 
 /* ---- packed files: source_packed.c ---- */
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "arrow/ipc.h"
+#include "grebe/source_many.h"
+#include "ipc/ipc_format.h"
 
 enum { SNIFF_BYTES = 64 };
 
@@ -63,16 +65,15 @@ static grebe_status unknown_content(const grebe_context *ctx, const char *path, 
     size_t len = 0;
     known[0] = '\0';
     for (size_t i = 0; ctx->registry->formats[i] != NULL && len < sizeof known - 32; i++) {
-        len += (size_t)snprintf(known + len, sizeof known - len, "%s, ",
+        len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i == 0 ? "" : ", ",
                                 ctx->registry->formats[i]->name);
     }
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                      "%s: expected a file of a known format (%sarrow), found other content", path,
+                      "%s: expected a file of a known format (%s), found other content", path,
                       known);
 }
 
-/* "parquet:PATH": the format and the rest; NULL when the name has no such beginning. */
-static const char *forced_format(const grebe_context *ctx, const char *uri, char *name,
+const char *source_forced_format(const grebe_context *ctx, const char *uri, char *name,
                                  size_t name_len)
 {
     size_t n = strcspn(uri, ":/");
@@ -88,14 +89,16 @@ static const char *forced_format(const grebe_context *ctx, const char *uri, char
 }
 
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
-                              const char *format_name, grebe_error *err)
+                              const char *format_name, const grebe_table_open_options *o,
+                              grebe_error *err)
 {
     const struct file_format *format = NULL;
     const char *text = format_name != NULL ? source_text_format(format_name) : NULL;
     bool is_ipc = false;
     grebe_status st = GREBE_OK;
     if (format_name != NULL && strcmp(format_name, "arrow") == 0) {
-        is_ipc = true;
+        GREBE_TRY(sniff(store->store, path, &format, &is_ipc, err));
+        is_ipc = format != &ipc_format;
     } else if (format_name != NULL && text == NULL) {
         GREBE_TRY(format_find(s->ctx, format_name, &format, err));
     } else if (text == NULL) {
@@ -120,7 +123,12 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     }
     s->kind = GREBE_SOURCE_FILE;
     s->format = format->name;
+    s->file_format = format;
+    GREBE_TRY(buf_put_text(&s->path, path, err));
     st = table_of_files(store, &path, 1, format, &s->table, err);
+    if (st == GREBE_OK) {
+        s->table->skip_checksums = o->skip_checksums;
+    }
 out:
     return st;
 }
@@ -132,6 +140,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     struct io_info info;
     const char *path = NULL;
     const char *format = o->format;
+    grebe_table_open_options t = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    grebe_status st = o->table == NULL ? GREBE_OK : options_copy(&t, sizeof t, o->table, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (uri[0] == '\0') {
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a path, found an empty text");
     }
@@ -155,24 +168,24 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     }
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
         const char *packed = source_packed_paths(uri);
-        const char *rest = forced_format(s->ctx, uri, name, sizeof name);
+        const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
         if (packed != NULL) {
             return source_packed_open(s, store->store, packed, err);
         }
         if (rest != NULL) {
-            return open_file(s, store, rest, name, err);
+            return open_file(s, store, rest, name, &t, err);
         }
     }
-    grebe_status st = table_uri_path(uri, &path, err);
+    st = table_uri_path(uri, &path, err);
     if (st != GREBE_OK) {
         return st;
     }
     if (format != NULL) {
-        return open_file(s, store, path, format, err);
+        return open_file(s, store, path, format, &t, err);
     }
     bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
     if (is_there && info.kind != IO_FOLDER) {
-        return open_file(s, store, path, NULL, err);
+        return open_file(s, store, path, NULL, &t, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);
@@ -182,28 +195,21 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     return grebe_table_open(s->ctx, uri, o->table, &s->table, err);
 }
 
-grebe_status grebe_source_open(grebe_context *ctx, const char *uri,
-                               const grebe_source_options *options, grebe_source **out,
-                               grebe_error *err)
+grebe_status source_open_one(grebe_context *ctx, const char *uri,
+                             const grebe_source_options *options, grebe_source **out,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
     struct table_store *store = NULL;
-    GREBE_CHECK_ARG(err, ctx != NULL && uri != NULL && out != NULL);
     *out = NULL;
-    if (options != NULL) {
-        st = options_copy(&o, sizeof o, options, err);
-        if (st != GREBE_OK) {
-            return st;
-        }
-    }
     struct grebe_source *s = mem_alloc_zero(ctx->a, sizeof *s);
     if (s == NULL) {
         return mem_fail(err, sizeof *s, uri);
     }
     s->ctx = ctx;
+    s->path = BUF_INIT(ctx->a);
     GREBE_TRY(table_store_open(ctx, 0, &store, err));
-    GREBE_TRY(open_any(s, store, uri, &o, err));
+    GREBE_TRY(open_any(s, store, uri, options, err));
     *out = s;
     s = NULL;
 out:
@@ -212,11 +218,21 @@ out:
     return st;
 }
 
+grebe_status grebe_source_open(grebe_context *ctx, const char *uri,
+                               const grebe_source_options *options, grebe_source **out,
+                               grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, ctx != NULL && uri != NULL && out != NULL);
+    return grebe_source_open_many(ctx, &uri, 1, options, out, err);
+}
+
 void grebe_source_close(grebe_source *source)
 {
     if (source != NULL) {
         stream_release(&source->stream);
+        source_many_drop(source->many);
         grebe_table_close(source->table);
+        buf_release(&source->path);
         mem_free(source->ctx->a, source, sizeof *source);
     }
 }
@@ -229,15 +245,18 @@ const grebe_table *grebe_source_table(const grebe_source *source) { return sourc
 
 int64_t grebe_source_num_rows(const grebe_source *source)
 {
-    return source->table != NULL ? grebe_table_num_rows(source->table) : -1;
+    return source->table != NULL  ? grebe_table_num_rows(source->table)
+           : source->many != NULL ? source_many_rows(source->many)
+                                  : -1;
 }
 
 grebe_status grebe_source_schema(grebe_source *source, struct ArrowSchema *out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, source != NULL && out != NULL);
     memset(out, 0, sizeof *out);
-    return source->table != NULL ? grebe_table_schema(source->table, out, err)
-                                 : source_stream_schema(source, out, err);
+    return source->table != NULL  ? grebe_table_schema(source->table, out, err)
+           : source->many != NULL ? schema_copy(source->ctx->a, &source->many->schema, out, err)
+                                  : source_stream_schema(source, out, err);
 }
 
 grebe_status grebe_source_scan(grebe_source *source, const grebe_scan_options *options,
@@ -245,8 +264,9 @@ grebe_status grebe_source_scan(grebe_source *source, const grebe_scan_options *o
 {
     GREBE_CHECK_ARG(err, source != NULL && out != NULL);
     memset(out, 0, sizeof *out);
-    return source->table != NULL ? grebe_table_scan(source->table, options, out, err)
-                                 : source_stream_scan(source, options, out, err);
+    return source->table != NULL  ? grebe_table_scan(source->table, options, out, err)
+           : source->many != NULL ? source_many_scan(source->many, options, out, err)
+                                  : source_stream_scan(source, options, out, err);
 }
 
 grebe_status grebe_source_take(grebe_source *source, const int64_t *row_ids, size_t n,
@@ -258,7 +278,12 @@ grebe_status grebe_source_take(grebe_source *source, const int64_t *row_ids, siz
     if (source->table != NULL) {
         return grebe_table_take(source->table, row_ids, n, options, out, out_schema, err);
     }
-    return source_stream_take(source, row_ids, n, options, out, out_schema, err);
+    GREBE_CHECK_ARG(err, n == 0 || row_ids != NULL);
+    if (source->many != NULL && source_many_rows(source->many) >= 0 &&
+        (options == NULL || !options->with_row_id)) {
+        return source_many_take(source->many, row_ids, n, options, out, out_schema, err);
+    }
+    return source_take_from_scan(source, row_ids, n, options, out, out_schema, err);
 }
 
 grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *options,
@@ -270,6 +295,7 @@ grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *
         return grebe_table_count(source->table, options, out, err);
     }
     grebe_status st = GREBE_OK;
+    static const char *const nothing[1] = { NULL };
     struct ArrowArrayStream rows = { 0 };
     grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
     if (options != NULL) {
@@ -277,7 +303,16 @@ grebe_status grebe_source_count(grebe_source *source, const grebe_scan_options *
     }
     o.limit = -1; /* as for tables: what is counted does not depend on it */
     o.columns = NULL;
-    GREBE_TRY(source_stream_scan(source, &o, &rows, err));
+    o.n_columns = 0;
+    if (source->many != NULL) { /* whose parts need not give what nobody looks at */
+        o.columns = nothing;
+    }
+    if (o.where == NULL && o.row_begin == 0 && o.row_end == INT64_MAX &&
+        grebe_source_num_rows(source) >= 0) {
+        *out = grebe_source_num_rows(source);
+        goto out;
+    }
+    GREBE_TRY(grebe_source_scan(source, &o, &rows, err));
     for (;;) {
         struct ArrowArray batch = { 0 };
         st = stream_next(&rows, &batch, err);

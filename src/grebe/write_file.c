@@ -4,6 +4,7 @@
 
 #include "arrow/arrow_stream.h"
 #include "grebe/print.h"
+#include "ipc/ipc_format.h"
 #include "source/source.h"
 
 static const char *ending_of(const char *path)
@@ -14,6 +15,9 @@ static const char *ending_of(const char *path)
 
 static const struct file_format *format_of_ending(const grebe_context *ctx, const char *ending)
 {
+    if (strcmp(ending, ipc_stream_format.extensions[0]) == 0) {
+        return &ipc_stream_format;
+    }
     for (size_t i = 0; ctx->registry->formats[i] != NULL; i++) {
         const struct file_format *f = ctx->registry->formats[i];
         for (size_t j = 0; f->create != NULL && f->extensions[j] != NULL; j++) {
@@ -29,12 +33,8 @@ static struct format_write_options format_options(const grebe_context *ctx,
                                                   const grebe_write_options *o)
 {
     struct format_write_options f = FORMAT_WRITE_OPTIONS_INIT;
-    f.compression = o->compression;
-    f.compression_level = o->compression_level;
-    f.row_group_bytes = o->row_group_bytes;
-    f.row_group_rows = o->row_group_rows;
-    f.expected_rows = o->expected_rows;
-    f.is_profile_milvus = o->profile == GREBE_PROFILE_MILVUS;
+    format_write_options_from(o, &f);
+    f.is_bulk = true;
     f.call = call_options_resolve(ctx, o->call);
     return f;
 }
@@ -93,8 +93,7 @@ out:
 static const struct {
     const char *ending;
     grebe_print_format form;
-} printed[] = { { "arrows", GREBE_PRINT_ARROW },
-                { "csv", GREBE_PRINT_CSV },
+} printed[] = { { "csv", GREBE_PRINT_CSV },
                 { "json", GREBE_PRINT_JSON },
                 { "jsonl", GREBE_PRINT_JSONL } };
 
@@ -161,7 +160,7 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     }
     if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "%s: expected a name that ends in .parquet, .arrows, .csv, .json or .jsonl, "
+                        "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .json or .jsonl, "
                         "found \".%s\"", path, ending);
         goto out;
     }

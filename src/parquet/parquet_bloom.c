@@ -13,7 +13,7 @@ enum { WORDS = 8 };
 static const uint32_t salt[WORDS] = { 0x47b6137bu, 0x44974d91u, 0x8824ad5bu, 0xa2b7289du,
                                       0x705495c7u, 0x2df1424bu, 0x9efc4947u, 0x5c6bfb31u };
 
-static size_t block_offset(size_t n_bytes, uint64_t hash)
+size_t pq_bloom_block(size_t n_bytes, uint64_t hash)
 {
     assert(n_bytes >= PQ_BLOOM_BLOCK_BYTES && n_bytes % PQ_BLOOM_BLOCK_BYTES == 0);
     uint64_t n_blocks = n_bytes / PQ_BLOOM_BLOCK_BYTES;
@@ -32,7 +32,7 @@ uint64_t pq_bloom_hash(const void *plain, size_t len)
 
 void pq_bloom_insert(unsigned char *bits, size_t n_bytes, uint64_t hash)
 {
-    unsigned char *block = bits + block_offset(n_bytes, hash);
+    unsigned char *block = bits + pq_bloom_block(n_bytes, hash);
     for (size_t i = 0; i < WORDS; i++) {
         store_le32(block + 4 * i, load_le32(block + 4 * i) | word_mask(hash, i));
     }
@@ -40,7 +40,7 @@ void pq_bloom_insert(unsigned char *bits, size_t n_bytes, uint64_t hash)
 
 bool pq_bloom_probe(const unsigned char *bits, size_t n_bytes, uint64_t hash)
 {
-    const unsigned char *block = bits + block_offset(n_bytes, hash);
+    const unsigned char *block = bits + pq_bloom_block(n_bytes, hash);
     for (size_t i = 0; i < WORDS; i++) {
         if ((load_le32(block + 4 * i) & word_mask(hash, i)) == 0) {
             return false;

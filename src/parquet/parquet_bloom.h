@@ -17,6 +17,9 @@ enum { PQ_BLOOM_BLOCK_BYTES = 32, PQ_BLOOM_WRITE_BYTES_MAX = 1 << 20 };
 /** XXH64 with seed 0, as the format wants it. */
 uint64_t pq_bloom_hash(const void *plain, size_t len);
 
+/** Offset of the block that a hash belongs to: all that a probe looks at. */
+size_t pq_bloom_block(size_t n_bytes, uint64_t hash);
+
 /** @param bits Shape [n_bytes], n_bytes a positive multiple of 32. */
 void pq_bloom_insert(unsigned char *bits, size_t n_bytes, uint64_t hash);
 

@@ -3,13 +3,13 @@
  * What statistics may be believed: the decision list of spec 8.2. When in doubt nothing is
  * said; a missing bound costs time, a wrong one costs rows.
  */
-#include "parquet/parquet_format.h"
+#include "parquet/parquet_bounds.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/endian.h"
-#include "parquet/parquet_file.h"
+#include "parquet/parquet_format.h"
 
 static bool is_unsigned(enum arrow_kind kind)
 {
@@ -100,8 +100,8 @@ static bool fix_float(enum arrow_kind kind, bool is_min, const void **p)
     return true;
 }
 
-static bool take_bound(const struct pq_leaf *leaf, struct pq_bytes b, bool is_min,
-                       const void **value, size_t *len)
+bool pq_bound_take(const struct pq_leaf *leaf, struct pq_bytes b, bool is_min, const void **value,
+                   size_t *len)
 {
     const struct pq_node *n = leaf->node;
     size_t stored = leaf->type == PQ_BOOLEAN ? 1 : (size_t)n->width_in;
@@ -120,6 +120,23 @@ static bool take_bound(const struct pq_leaf *leaf, struct pq_bytes b, bool is_mi
     return !is_float || fix_float(n->arrow, is_min, value);
 }
 
+const struct pq_leaf *pq_leaf_of_column(const struct pq_file *f, int column)
+{
+    const struct pq_node *node = &f->schema.columns[column];
+    return node->kind == PQ_NODE_LEAF ? &f->schema.leaves[node->leaf] : NULL;
+}
+
+bool pq_has_known_order(const struct pq_file *f, const struct pq_leaf *leaf)
+{
+    enum arrow_kind kind = leaf->node->arrow;
+    bool is_float = kind == ARROW_FLOAT16 || kind == ARROW_FLOAT32 || kind == ARROW_FLOAT64;
+    uint8_t order = f->footer.n_column_orders == f->schema.n_leaves
+                        ? f->footer.column_orders[leaf - f->schema.leaves]
+                        : PQ_ORDER_UNKNOWN;
+    return has_usable_order(leaf, &f->footer.schema[leaf->element]) &&
+           (order == PQ_ORDER_TYPE || (is_float && order == PQ_ORDER_IEEE754));
+}
+
 grebe_status pq_bounds(struct format_reader *base, int column, size_t chunk,
                        struct column_bounds *out, grebe_error *err)
 {
@@ -128,13 +145,12 @@ grebe_status pq_bounds(struct format_reader *base, int column, size_t chunk,
     if (column < 0 || (uint32_t)column >= f->schema.n_columns || chunk >= f->n_chunks) {
         return GREBE_FAIL(err, GREBE_EINVAL, "column %d, chunk %zu: out of range", column, chunk);
     }
-    const struct pq_node *node = &f->schema.columns[column];
-    if (node->kind != PQ_NODE_LEAF) {
+    const struct pq_leaf *leaf = pq_leaf_of_column(f, column);
+    if (leaf == NULL) {
         return GREBE_OK;
     }
-    const struct pq_leaf *leaf = &f->schema.leaves[node->leaf];
     const struct pq_schema_element *e = &f->footer.schema[leaf->element];
-    const struct pq_chunk *c = pq_chunk_of(f, chunk, node->leaf);
+    const struct pq_chunk *c = pq_chunk_of(f, chunk, leaf->node->leaf);
     const struct pq_statistics *s = &c->statistics;
     if (!c->has_metadata) {
         return GREBE_OK;
@@ -157,22 +173,17 @@ grebe_status pq_bounds(struct format_reader *base, int column, size_t chunk,
     if (!has_usable_order(leaf, e)) {
         return GREBE_OK;
     }
-    bool is_float = node->arrow == ARROW_FLOAT16 || node->arrow == ARROW_FLOAT32 ||
-                    node->arrow == ARROW_FLOAT64;
-    uint8_t order = f->footer.n_column_orders == f->schema.n_leaves
-                        ? f->footer.column_orders[node->leaf]
-                        : PQ_ORDER_UNKNOWN;
-    if (order == PQ_ORDER_TYPE || (is_float && order == PQ_ORDER_IEEE754)) {
-        out->has_min = take_bound(leaf, s->min_value, true, &out->min, &out->min_len);
-        out->has_max = take_bound(leaf, s->max_value, false, &out->max, &out->max_len);
+    if (pq_has_known_order(f, leaf)) {
+        out->has_min = pq_bound_take(leaf, s->min_value, true, &out->min, &out->min_len);
+        out->has_max = pq_bound_take(leaf, s->max_value, false, &out->max, &out->max_len);
         out->is_min_exact = out->has_min && s->is_min_exact == 1;
         out->is_max_exact = out->has_max && s->is_max_exact == 1;
         return GREBE_OK;
     }
     /* The old fields were written in signed order whatever the type (PARQUET-686, PARQUET-251). */
     if (is_signed_order(leaf, e)) {
-        out->has_min = take_bound(leaf, s->legacy_min, true, &out->min, &out->min_len);
-        out->has_max = take_bound(leaf, s->legacy_max, false, &out->max, &out->max_len);
+        out->has_min = pq_bound_take(leaf, s->legacy_min, true, &out->min, &out->min_len);
+        out->has_max = pq_bound_take(leaf, s->legacy_max, false, &out->max, &out->max_len);
     }
     return GREBE_OK;
 }

@@ -388,7 +388,9 @@ static grebe_status append_page(struct appender *ap, struct pq_page *page,
     const struct pq_rank *rank = NULL;
     grebe_status st = GREBE_OK;
 
-    if (out->mode != PQ_OUT_LEVELS && !is_head && page->n_rows > 0) {
+    /* What is known of the page may have been found by a reader that does not compare. */
+    st = pq_page_verify(&ap->c, page, ap->err);
+    if (st == GREBE_OK && out->mode != PQ_OUT_LEVELS && !is_head && page->n_rows > 0) {
         st = pq_page_dense(&ap->c, page, &dense, ap->err);
         uint32_t per_row = page->n_values / page->n_rows;
         if (st == GREBE_OK && dense != NULL &&

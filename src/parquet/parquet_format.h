@@ -20,6 +20,10 @@ grebe_status pq_take(struct format_reader *base, const int *columns, size_t n_co
                      struct ArrowArray *out, grebe_error *err);
 grebe_status pq_bounds(struct format_reader *base, int column, size_t chunk,
                        struct column_bounds *out, grebe_error *err);
+grebe_status pq_page_bounds(struct format_reader *base, int column, size_t chunk,
+                            struct page_bounds *out, grebe_error *err);
+grebe_status pq_may_contain(struct format_reader *base, int column, size_t chunk,
+                            const void *value, size_t len, bool *may, grebe_error *err);
 uint64_t pq_stored_bytes(struct format_reader *base, const int *columns, size_t n_columns,
                          size_t chunk);
 grebe_status pq_memory_bytes(struct format_reader *base, const int *columns, size_t n_columns,

@@ -5,6 +5,7 @@
 #include "base/endian.h"
 #include "base/utf8.h"
 #include "parquet/parquet_fetch.h"
+#include "parquet/parquet_filter.h"
 #include "parquet/parquet_format.h"
 #include "wire/json.h"
 
@@ -224,9 +225,10 @@ static grebe_status put_pages(struct json_writer *w, struct pq_reader *r, size_t
     return st == GREBE_ENOMEM ? st : GREBE_OK;
 }
 
-static void put_chunk_head(struct json_writer *w, const struct pq_file *f, const struct pq_chunk *c,
+static void put_chunk_head(struct json_writer *w, struct pq_reader *r, const struct pq_chunk *c,
                            const struct pq_leaf *leaf)
 {
+    const struct pq_file *f = r->file;
     put_text(w, "path", leaf->name);
     put_text(w, "type", pq_type_name(leaf->type));
     put_text(w, "codec", pq_codec_name(c->codec));
@@ -247,6 +249,16 @@ static void put_chunk_head(struct json_writer *w, const struct pq_file *f, const
     json_bool(w, c->column_index_offset > 0);
     json_key(w, "has_bloom_filter");
     json_bool(w, c->bloom_filter_offset > 0);
+    if (c->bloom_filter_offset > 0) {
+        struct pq_filter filter;
+        put_int(w, "bloom_filter_offset", c->bloom_filter_offset);
+        json_key(w, "bloom_filter_bytes"); /* of the bits; null: it cannot be used */
+        if (pq_filter_find(r, c, &filter, NULL) == GREBE_OK && filter.n_bytes > 0) {
+            json_uint(w, filter.n_bytes);
+        } else {
+            json_null(w);
+        }
+    }
     json_key(w, "is_encrypted");
     json_bool(w, c->is_encrypted);
 }
@@ -267,7 +279,7 @@ static grebe_status put_groups(struct json_writer *w, struct pq_reader *r, struc
         json_open_array(w);
         for (uint32_t k = 0; k < f->schema.n_leaves && st == GREBE_OK; k++) {
             json_open_object(w);
-            put_chunk_head(w, f, &g->columns[k], &f->schema.leaves[k]);
+            put_chunk_head(w, r, &g->columns[k], &f->schema.leaves[k]);
             put_statistics(w, &g->columns[k], &f->footer.schema[f->schema.leaves[k].element]);
             st = put_pages(w, r, i, k, s);
             json_close_object(w);

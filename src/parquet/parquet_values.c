@@ -417,39 +417,111 @@ static inline bool has_room(const struct pq_out *out, size_t len)
            out->offsets.region->len - out->offsets.len >= (size_t)out->offset_width;
 }
 
+static grebe_status plain_beyond(const struct source *in, int64_t i)
+{
+    return GREBE_FAIL(in->err, GREBE_ECORRUPT, "string %lld of %u ends beyond the page's %zu bytes",
+                      (long long)i, in->n_present, in->len);
+}
+
+/* Move *at over n strings, the first of which is number i. */
+static grebe_status skip_plain(const struct source *in, size_t *at, int64_t i, int64_t n)
+{
+    size_t p = *at;
+    for (int64_t end = i + n; i < end; i++) {
+        uint32_t size = in->len - p >= 4 ? load_le32(in->bytes + p) : UINT32_MAX;
+        if (in->len - p < 4 || size > in->len - p - 4) {
+            return plain_beyond(in, i);
+        }
+        p += 4 + (size_t)size;
+    }
+    *at = p;
+    return GREBE_OK;
+}
+
+/* Strings [i, i + n) at *at, for which the output has offsets and the bytes that the page holds from *at
+ * on, and 16 more: locals, because bytes alias everything. */
+static grebe_status copy_plain(const struct source *in, size_t *at, int64_t i, int64_t n,
+                               struct pq_out *out)
+{
+    const unsigned char *bytes = in->bytes;
+    const size_t len = in->len;
+    unsigned char *dst = out->values.region->data;
+    unsigned char *offsets = out->offsets.region->data + out->offsets.len;
+    const size_t width = (size_t)out->offset_width;
+    size_t end = out->values.len;
+    size_t p = *at;
+    for (int64_t k = 0; k < n; k++) {
+        uint32_t size = len - p >= 4 ? load_le32(bytes + p) : UINT32_MAX;
+        if (len - p < 4 || size > len - p - 4) {
+            return plain_beyond(in, i + k);
+        }
+        p += 4;
+        if (size <= 32 && len - p >= 32) {
+            memcpy(dst + end, bytes + p, 32);
+        } else {
+            memcpy(dst + end, bytes + p, size);
+        }
+        p += size;
+        end += size;
+        if (width == 4) {
+            uint32_t v = (uint32_t)end;
+            memcpy(offsets + 4 * k, &v, 4);
+        } else {
+            uint64_t v = end;
+            memcpy(offsets + 8 * k, &v, 8);
+        }
+    }
+    out->values.len = end;
+    out->offsets.len += (size_t)n * width;
+    out->n_values += n;
+    *at = p;
+    return GREBE_OK;
+}
+
+/* One string after another with room found for each: where few of a page are wanted. */
+static grebe_status append_plain(const struct source *in, size_t *at, int64_t i, int64_t n,
+                                 struct pq_out *out)
+{
+    for (int64_t end = i + n; i < end; i++) {
+        const size_t p = *at;
+        grebe_status st = skip_plain(in, at, i, 1);
+        size_t size = *at - p - 4;
+        if (st == GREBE_OK && !has_room(out, size)) {
+            st = reserve_strings(out, 1, size, in->err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+        append_string(out, in->bytes + p + 4, size);
+    }
+    return GREBE_OK;
+}
+
 static grebe_status read_plain_strings(const struct source *in, struct pq_out *out)
 {
     size_t at = 0, run_at = 0;
     int64_t i = 0;
-    /* All strings of the page together cannot be longer than it; a few are reserved as they come.
-     */
-    uint64_t bytes = in->n_wanted * 8 < in->n_head ? 0 : in->len;
-    grebe_status st = reserve_strings(out, in->n_wanted, bytes, in->err);
+    /* All strings of the page together cannot be longer than it; a few are reserved as they come. */
+    bool are_few = in->n_wanted * 8 < in->n_head;
+    bool is_reserved = !are_few;
+    for (size_t r = 1; r < in->n_runs; r++) { /* one that is taken twice makes them longer */
+        is_reserved = is_reserved && in->runs[r].begin >= in->runs[r - 1].begin + in->runs[r - 1].n;
+    }
+    grebe_status st =
+        reserve_strings(out, in->n_wanted, is_reserved ? (uint64_t)in->len + 32 : 0, in->err);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         int64_t begin = in->runs[r].begin;
         if (begin < i) { /* values that the run before took too: go back to where it began */
             i = in->runs[r - 1].begin;
             at = run_at;
         }
-        for (int64_t end = begin + in->runs[r].n; i < end; i++) {
-            uint32_t size = in->len - at >= 4 ? load_le32(in->bytes + at) : UINT32_MAX;
-            if (in->len - at < 4 || size > in->len - at - 4) {
-                return GREBE_FAIL(in->err, GREBE_ECORRUPT,
-                                  "string %lld of %u ends beyond the page's %zu bytes",
-                                  (long long)i, in->n_present, in->len);
-            }
-            run_at = i == begin ? at : run_at;
-            if (i >= begin) {
-                if (!has_room(out, size)) {
-                    st = reserve_strings(out, 1, size, in->err);
-                    if (st != GREBE_OK) {
-                        return st;
-                    }
-                }
-                append_string(out, in->bytes + at + 4, size);
-            }
-            at += 4 + (size_t)size;
+        st = skip_plain(in, &at, i, begin - i);
+        run_at = at;
+        if (st == GREBE_OK) {
+            st = is_reserved ? copy_plain(in, &at, begin, in->runs[r].n, out)
+                             : append_plain(in, &at, begin, in->runs[r].n, out);
         }
+        i = begin + in->runs[r].n;
     }
     return st;
 }
@@ -480,6 +552,39 @@ static grebe_status read_delta_strings(const struct source *in, struct pq_out *o
     return st;
 }
 
+/* Strings of a dictionary, reserved already with 16 bytes to spare: short ones are copied with one wide
+ * store. Offsets of 32 bits, the usual case, go through locals that bytes cannot alias. */
+static void gather_strings(const struct pq_dictionary *d, const uint32_t *at, size_t n,
+                           struct pq_out *out)
+{
+    const int32_t *offsets = (const int32_t *)(const void *)d->offsets->data;
+    const unsigned char *from = d->values->data;
+    if (out->offset_width != 4) {
+        for (size_t i = 0; i < n; i++) {
+            append_string(out, from + offsets[at[i]],
+                          (size_t)(offsets[at[i] + 1] - offsets[at[i]]));
+        }
+        return;
+    }
+    unsigned char *dst = out->values.region->data;
+    int32_t *ends = (int32_t *)(void *)(out->offsets.region->data + out->offsets.len);
+    size_t end = out->values.len;
+    for (size_t i = 0; i < n; i++) {
+        int32_t begin = offsets[at[i]];
+        size_t len = (size_t)(offsets[at[i] + 1] - begin);
+        if (len <= 16) {
+            memcpy(dst + end, from + begin, 16);
+        } else {
+            memcpy(dst + end, from + begin, len);
+        }
+        end += len;
+        ends[i] = (int32_t)end;
+    }
+    out->values.len = end;
+    out->offsets.len += n * sizeof *ends;
+    out->n_values += (int64_t)n;
+}
+
 static grebe_status read_dictionary_strings(const struct source *in, struct pq_out *out,
                                             struct pq_dictionary *d)
 {
@@ -492,25 +597,16 @@ static grebe_status read_dictionary_strings(const struct source *in, struct pq_o
     const int32_t *offsets = (const int32_t *)(const void *)d->offsets->data;
     for (size_t r = 0; r < in->n_runs; r++) {
         const uint32_t *at = index + in->runs[r].begin;
-        for (int64_t i = 0; i < in->runs[r].n; i++) {
-            total += (uint64_t)(offsets[at[i] + 1] - offsets[at[i]]);
+        size_t n = (size_t)in->runs[r].n;
+        uint64_t sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            sum += (uint32_t)(offsets[at[i] + 1] - offsets[at[i]]);
         }
+        total += sum;
     }
-    /* 16 bytes more: short strings are copied with one wide store. */
     st = reserve_strings(out, in->n_wanted, total + 16, in->err);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
-        const uint32_t *at = index + in->runs[r].begin;
-        for (int64_t i = 0; i < in->runs[r].n; i++) {
-            size_t len = (size_t)(offsets[at[i] + 1] - offsets[at[i]]);
-            const unsigned char *p = d->values->data + offsets[at[i]];
-            if (len <= 16) {
-                memcpy(out->values.region->data + out->values.len, p, 16);
-                out->values.len += len;
-                end_string(out);
-            } else {
-                append_string(out, p, len);
-            }
-        }
+        gather_strings(d, index + in->runs[r].begin, (size_t)in->runs[r].n, out);
     }
     return st;
 }

@@ -17,6 +17,9 @@
 /* Groups encoded at the same time: more threads than this share the columns of a group. */
 enum { GROUPS_AT_ONCE_MAX = 16 };
 
+/* False positives of a bloom filter, where nobody says how many. */
+static const double BLOOM_RATE = 0.01;
+
 /* Work worth a thread: values added in one call. */
 enum { PARALLEL_VALUES_MIN = 1 << 16 };
 
@@ -214,6 +217,7 @@ static void writer_free(struct format_writer *base)
         pthread_mutex_destroy(&w->lock);
     }
     buf_release(&w->row_groups);
+    buf_release(&w->blooms);
     buf_release(&w->column_indexes);
     buf_release(&w->offset_indexes);
     buf_release(&w->milvus_groups);
@@ -235,7 +239,7 @@ static grebe_status choose_codec(struct pw_writer *w, const struct format_write_
         if (!codec_from_name(o->compression, &w->config.codec) ||
             w->config.codec == CODEC_DEFLATE || w->config.codec == CODEC_LZ4_HADOOP) {
             return GREBE_FAIL(err, GREBE_EINVAL,
-                              "compression: expected none, snappy, gzip, lz4 or zstd, found %s",
+                              "compression: expected none, snappy, gzip, brotli, lz4 or zstd, found %s",
                               o->compression);
         }
     }
@@ -243,6 +247,43 @@ static grebe_status choose_codec(struct pw_writer *w, const struct format_write_
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "codec %s is not built in",
                           codec_name(w->config.codec));
     }
+    return GREBE_OK;
+}
+
+static grebe_status choose_layout(struct pw_writer *w, const struct format_write_options *o,
+                                  grebe_error *err)
+{
+    struct pw_config *c = &w->config;
+    const bool is_bulk = o->is_bulk && !c->is_milvus;
+
+    if (o->data_page_version < 0 || o->data_page_version > 2) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "data page version: expected 1 or 2, found %d",
+                          o->data_page_version);
+    }
+    if (o->page_bytes < 0 || o->page_bytes > PW_PAGE_BYTES_MAX || o->page_rows < 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "pages: expected 1 to %d bytes and at least 1 row, found %lld and %lld",
+                          PW_PAGE_BYTES_MAX, (long long)o->page_bytes, (long long)o->page_rows);
+    }
+    if (o->bloom_rate != 0 && !(o->bloom_rate > 0 && o->bloom_rate < 1)) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "bloom filters: expected a false positive rate between 0 and 1, found %g",
+                          o->bloom_rate);
+    }
+    c->is_v2 = o->data_page_version == 2 && !c->is_milvus;
+    c->is_without_statistics = o->is_without_statistics;
+    c->is_without_page_index = o->is_without_page_index;
+    c->is_without_checksums = o->is_without_checksums;
+    c->page_bytes = o->page_bytes > 0 ? o->page_bytes
+                    : is_bulk         ? PW_PAGE_BYTES_BULK
+                                      : PW_PAGE_BYTES;
+    c->page_rows = o->page_rows > 0    ? o->page_rows
+                   : o->page_bytes > 0 ? INT32_MAX
+                   : is_bulk           ? PW_PAGE_ROWS_BULK
+                                       : PW_PAGE_ROWS;
+    c->vector_page_bytes = is_bulk ? PW_VECTOR_PAGE_BYTES_BULK : PW_VECTOR_PAGE_BYTES;
+    c->dictionary_bytes_max = is_bulk ? PW_DICT_BYTES_MAX_BULK : PW_DICT_BYTES_MAX;
+    c->bloom_rate = o->bloom_rate > 0 ? o->bloom_rate : BLOOM_RATE;
     return GREBE_OK;
 }
 
@@ -294,12 +335,14 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     }
     w->arena = ARENA_INIT(w->a);
     w->row_groups = BUF_INIT(w->a);
+    w->blooms = BUF_INIT(w->a);
     w->column_indexes = BUF_INIT(w->a);
     w->offset_indexes = BUF_INIT(w->a);
     w->milvus_groups = BUF_INIT(w->a);
     w->is_group_bytes_given = options->row_group_bytes > 0;
     w->group_bytes = w->is_group_bytes_given ? min_i64(options->row_group_bytes, PW_GROUP_BYTES_MAX)
-                                              : PW_GROUP_BYTES;
+                     : options->is_bulk     ? PW_GROUP_BYTES_WHOLE
+                                            : PW_GROUP_BYTES;
     w->group_rows_max = max_i64(0, options->row_group_rows);
     w->expected_rows = options->expected_rows;
     if (pthread_mutex_init(&w->lock, NULL) != 0) {
@@ -308,7 +351,9 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     }
     w->has_lock = true;
     GREBE_TRY(choose_codec(w, options, err));
-    GREBE_TRY(pw_schema_build(w->a, &w->arena, schema, &w->schema, err));
+    GREBE_TRY(choose_layout(w, options, err));
+    GREBE_TRY(pw_schema_build(w->a, &w->arena, schema, w->config.is_milvus, &w->schema, err));
+    GREBE_TRY(pw_apply_columns(&w->schema, options, err));
     GREBE_TRY(pw_metadata_keep(w, options, err));
     GREBE_TRY(make_groups(w, err));
     *out = &w->base;

@@ -20,28 +20,91 @@ static const struct way number_ways[] = {
 };
 enum { NUMBER_WAYS = sizeof number_ways / sizeof number_ways[0] };
 
+/* What codecs are tried on. */
+enum { SAMPLE_BYTES = 16 << 10 };
+
+/* zstd: level 1 decodes as fast as level 3 and is written twice as fast. */
+enum { ZSTD_LEVEL_OPEN = 1 };
+
+static int level_of(const struct pw_config *config, enum codec_id codec)
+{
+    if (codec == config->codec && config->level != CODEC_LEVEL_DEFAULT) {
+        return config->level;
+    }
+    return codec == CODEC_ZSTD && !config->is_milvus ? ZSTD_LEVEL_OPEN : CODEC_LEVEL_DEFAULT;
+}
+
+/* Level bytes in front of a body that no codec may touch. */
+static size_t raw_len(const struct pw_page *p, const struct pw_config *config)
+{
+    return config->is_v2 ? p->rep_len + p->def_len : 0;
+}
+
+/* A stretch out of the middle page, small enough to be tried with several codecs. */
+static void sample_of(const struct pw_chunk *c, const struct pw_config *config,
+                      const struct pw_scratch *s, const unsigned char **bytes, size_t *len)
+{
+    const struct pw_page *p = pw_page_at(c, pw_page_count(c) / 2);
+    const size_t levels = raw_len(p, config);
+    const size_t body = p->body_len - levels;
+
+    *len = min_size(body, SAMPLE_BYTES);
+    *bytes = s->body.data + p->body_begin + levels + (body - *len) / 2;
+}
+
+static grebe_status sample_size(enum codec_id codec, int level, const unsigned char *bytes,
+                                size_t len, struct pw_scratch *s, size_t *size, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    buf_clear(&s->packed);
+    st = codec_compress(codec, level, bytes, len, &s->packed, &s->ws, err);
+    *size = s->packed.len;
+    return st;
+}
+
 /* Whether a part of the chunk lets hope that the whole saves enough. */
 static grebe_status sample_saves(struct pw_chunk *c, const struct pw_config *config,
                                  struct pw_scratch *s, unsigned pct, bool *out, grebe_error *err)
 {
-    const size_t n = pw_page_count(c);
-    const struct pw_page *p = pw_page_at(c, n / 2);
+    const unsigned char *bytes = NULL;
+    size_t len = 0;
+    size_t size = 0;
     grebe_status st = GREBE_OK;
 
     *out = true;
-    if (n < 3) {
+    if (s->body.len < 3 * SAMPLE_BYTES) {
         return GREBE_OK; /* the sample would be the chunk */
     }
-    buf_clear(&s->packed);
-    st = codec_compress(config->codec, config->level, s->body.data + p->body_begin, p->body_len,
-                        &s->packed, &s->ws, err);
-    *out = s->packed.len * 100 <= p->body_len * (110 - pct);
+    sample_of(c, config, s, &bytes, &len);
+    st = sample_size(config->codec, level_of(config, config->codec), bytes, len, s, &size, err);
+    *out = size * 100 <= len * (110 - pct);
     return st;
 }
 
-static grebe_status pack_all(struct pw_chunk *c, enum codec_id codec, int level,
-                             struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
+/* Body of a page, levels of v2 as they are. */
+static grebe_status pack_page(struct pw_page *p, size_t levels, enum codec_id codec, int level,
+                              struct pw_scratch *s, grebe_error *err)
 {
+    const unsigned char *body = s->body.data + p->body_begin;
+    grebe_status st = GREBE_OK;
+
+    p->stored_begin = s->packed.len;
+    if (levels > 0) {
+        GREBE_TRY(buf_put(&s->packed, body, levels, err));
+    }
+    GREBE_TRY(codec_compress(codec, level, body + levels, p->body_len - levels, &s->packed,
+                             &s->ws, err));
+    p->stored_len = s->packed.len - p->stored_begin;
+out:
+    return st;
+}
+
+static grebe_status pack_all(struct pw_chunk *c, const struct pw_config *config,
+                             enum codec_id codec, struct pw_scratch *s,
+                             size_t *dictionary_stored, grebe_error *err)
+{
+    const int level = level_of(config, codec);
     grebe_status st = GREBE_OK;
 
     buf_clear(&s->packed);
@@ -53,10 +116,15 @@ static grebe_status pack_all(struct pw_chunk *c, enum codec_id codec, int level,
     for (size_t i = 0; i < pw_page_count(c); i++) {
         struct pw_page *p = pw_page_at(c, i);
 
-        p->stored_begin = s->packed.len;
-        GREBE_TRY(codec_compress(codec, level, s->body.data + p->body_begin, p->body_len,
-                                 &s->packed, &s->ws, err));
-        p->stored_len = s->packed.len - p->stored_begin;
+        if (config->is_v2 && p->body_len == raw_len(p, config)) {
+            p->stored_begin = s->packed.len;
+            p->stored_len = p->body_len; /* no values: nothing to compress, and no flag */
+            GREBE_TRY(p->body_len > 0 ? buf_put(&s->packed, s->body.data + p->body_begin,
+                                                p->body_len, err)
+                                      : GREBE_OK);
+            continue;
+        }
+        GREBE_TRY(pack_page(p, raw_len(p, config), codec, level, s, err));
     }
 out:
     return st;
@@ -123,7 +191,7 @@ out:
     return st;
 }
 
-/* Bytes of the middle page's values each way; SIZE_MAX where a way cannot be used. */
+/* Bytes of values of the middle page each way; SIZE_MAX where a way cannot be used. */
 static grebe_status try_ways(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, size_t *sizes, size_t *plain_len,
                              grebe_error *err)
@@ -132,14 +200,16 @@ static grebe_status try_ways(struct pw_chunk *c, const struct pw_config *config,
     const struct pw_page *p = pw_page_at(c, pw_page_count(c) / 2);
     const unsigned char *values = page_values(s, c, p, plain_len);
 
+    *plain_len = min_size(*plain_len, SAMPLE_BYTES / 8 * c->leaf->width);
     buf_clear(&s->piece);
     GREBE_TRY(buf_reserve(&s->piece, *plain_len, err));
     if (*plain_len > 0) {
-        stream_split_encode(values, c->leaf->width, s->piece.data, (size_t)p->n_values);
+        stream_split_encode(values, c->leaf->width, s->piece.data,
+                            *plain_len / c->leaf->width);
     }
     for (size_t i = 0; i < NUMBER_WAYS; i++) {
         const struct way *way = &number_ways[i];
-        const int level = way->codec == config->codec ? config->level : CODEC_LEVEL_DEFAULT;
+        const int level = level_of(config, way->codec);
 
         sizes[i] = SIZE_MAX;
         if (can_use(c, way)) {
@@ -178,9 +248,7 @@ static grebe_status choose_for_numbers(struct pw_chunk *c, const struct pw_confi
     if (chosen->is_split) {
         GREBE_TRY(split_pages(c, s, false, err));
     }
-    GREBE_TRY(pack_all(c, chosen->codec,
-                       chosen->codec == config->codec ? config->level : CODEC_LEVEL_DEFAULT, s,
-                       dictionary_stored, err));
+    GREBE_TRY(pack_all(c, config, chosen->codec, s, dictionary_stored, err));
     if (s->packed.len * 100 <= s->body.len * (100 - PW_SAVING_PCT)) {
         c->codec = chosen->codec;
         goto out;
@@ -194,36 +262,69 @@ out:
     return st;
 }
 
+/* ---- everything else ---- */
+
+/* LZ4 where it saves enough and zstd not far more, else zstd. CODEC_NONE: neither does. */
+static grebe_status choose_by_sample(struct pw_chunk *c, const struct pw_config *config,
+                                     struct pw_scratch *s, enum codec_id *out, grebe_error *err)
+{
+    const unsigned char *bytes = NULL;
+    size_t len = 0;
+    size_t lz4 = SIZE_MAX;
+    size_t zstd = 0;
+    grebe_status st = GREBE_OK;
+
+    *out = CODEC_NONE;
+    sample_of(c, config, s, &bytes, &len);
+    GREBE_TRY(sample_size(CODEC_ZSTD, level_of(config, CODEC_ZSTD), bytes, len, s, &zstd, err));
+    if (codec_is_available(CODEC_LZ4_RAW, true)) {
+        GREBE_TRY(sample_size(CODEC_LZ4_RAW, CODEC_LEVEL_DEFAULT, bytes, len, s, &lz4, err));
+    }
+    if (zstd * 100 <= len * (110 - PW_SAVING_PCT)) {
+        *out = CODEC_ZSTD;
+    }
+    if (lz4 != SIZE_MAX && lz4 * 100 <= len * (110 - PW_SAVING_PCT) &&
+        lz4 * 100 <= zstd * PW_NEAR_SMALLEST_PCT) {
+        *out = CODEC_LZ4_RAW;
+    }
+out:
+    return st;
+}
+
 grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
 {
-    const unsigned pct = config->is_milvus         ? 0
-                         : config->is_codec_asked ? PW_SAVING_ASKED_PCT
-                                                  : PW_SAVING_PCT;
+    const unsigned pct = config->is_codec_asked ? PW_SAVING_ASKED_PCT : PW_SAVING_PCT;
+    enum codec_id codec = config->codec;
     bool is_worth = false;
     grebe_status st = GREBE_OK;
 
     store_raw(c, dictionary_stored);
-    if (config->codec == CODEC_NONE || (config->is_milvus && c->leaf->is_blob)) {
+    if (codec == CODEC_NONE || (config->is_milvus && c->leaf->is_blob)) {
         return GREBE_OK;
     }
     if (config->is_milvus) {
-        c->codec = config->codec;
-        return pack_all(c, config->codec, config->level, s, dictionary_stored, err);
+        c->codec = codec;
+        return pack_all(c, config, codec, s, dictionary_stored, err);
     }
-    if (!config->is_codec_asked && pw_page_at(c, 0)->encoding == PQ_DELTA_BINARY_PACKED) {
-        return GREBE_OK; /* small already, and decoded at memory speed */
+    if (!config->is_codec_asked) {
+        if (pw_page_at(c, 0)->encoding == PQ_DELTA_BINARY_PACKED) {
+            return GREBE_OK; /* small already, and decoded at memory speed */
+        }
+        if (is_plain_number(c) && c->leaf->encoding == PQ_ENCODING_ANY) {
+            return choose_for_numbers(c, config, s, dictionary_stored, err);
+        }
+        GREBE_TRY(choose_by_sample(c, config, s, &codec, err));
+        is_worth = codec != CODEC_NONE;
+    } else {
+        GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
     }
-    if (!config->is_codec_asked && is_plain_number(c)) {
-        return choose_for_numbers(c, config, s, dictionary_stored, err);
-    }
-    GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
     if (is_worth) {
-        GREBE_TRY(pack_all(c, config->codec, config->level, s, dictionary_stored, err));
+        GREBE_TRY(pack_all(c, config, codec, s, dictionary_stored, err));
         is_worth = s->packed.len * 100 <= s->body.len * (100 - pct);
     }
     if (is_worth) {
-        c->codec = config->codec;
+        c->codec = codec;
     } else {
         store_raw(c, dictionary_stored);
     }

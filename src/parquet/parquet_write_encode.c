@@ -6,6 +6,8 @@
 
 #include "base/endian.h"
 #include "codec/delta.h"
+#include "codec/rle_hybrid.h"
+#include "codec/stream_split.h"
 
 /* The value sections of pages. */
 
@@ -110,6 +112,68 @@ grebe_status pw_put_delta_length(const struct pw_chunk *c, int64_t begin, int64_
 
         GREBE_TRY(buf_put(dst, pw_bytes_at(c, begin, &len), (size_t)content, err));
     }
+out:
+    return st;
+}
+
+grebe_status pw_put_delta_bytes(const struct pw_chunk *c, int64_t begin, int64_t n,
+                                struct buf *dst, struct buf *piece, grebe_error *err)
+{
+    const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
+    const int64_t base = begin > 0 ? ends[begin - 1] : 0;
+    int32_t *offsets = NULL;
+    grebe_status st = GREBE_OK;
+
+    assert(c->leaf->store == PW_BYTES);
+    if (pw_bytes_between(c, begin, begin + n) > INT32_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "column \"%s\": expected a page below 2 GiB",
+                          c->leaf->nodes[0].name);
+    }
+    buf_clear(piece);
+    GREBE_TRY(buf_reserve(piece, (size_t)(n + 1) * sizeof *offsets, err));
+    offsets = (int32_t *)(void *)piece->data;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        offsets[i + 1] = (int32_t)(ends[begin + i] - base);
+    }
+    GREBE_TRY(delta_strings_encode(dst, offsets, c->values.data + base, (size_t)n, err));
+out:
+    return st;
+}
+
+grebe_status pw_put_split(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                          grebe_error *err)
+{
+    const size_t width = c->leaf->width;
+    grebe_status st = GREBE_OK;
+
+    assert(c->leaf->store == PW_FIXED);
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    st = buf_reserve(dst, (size_t)n * width, err);
+    if (st == GREBE_OK) {
+        stream_split_encode(c->values.data + (size_t)begin * width, width, dst->data + dst->len,
+                            (size_t)n);
+        dst->len += (size_t)n * width;
+    }
+    return st;
+}
+
+grebe_status pw_put_rle_bools(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                              struct buf *piece, grebe_error *err)
+{
+    const size_t at = dst->len;
+    grebe_status st = GREBE_OK;
+
+    assert(c->leaf->store == PW_BOOL);
+    buf_clear(piece);
+    GREBE_TRY(put_bools(c, begin, n, piece, err));
+    GREBE_TRY(buf_put_zero(dst, 4, err));
+    if (n > 0) {
+        GREBE_TRY(rle_encode_bits(dst, piece->data, 0, (size_t)n, err));
+    }
+    store_le32(dst->data + at, (uint32_t)(dst->len - at - 4));
 out:
     return st;
 }

@@ -72,6 +72,9 @@ static grebe_status fill_statistics(struct pw_writer *w, const struct pw_chunk *
         (c->leaf->is_blob || c->leaf->is_plain_binary)) {
         return GREBE_OK; /* the reference turns them off as a whole */
     }
+    if (w->config.is_without_statistics) {
+        return GREBE_OK;
+    }
     out->has_statistics = true;
     s->null_count = c->n_slots - c->n_values;
     if (c->has_min) {
@@ -210,11 +213,15 @@ static grebe_status put_indexes(struct pw_writer *w, const struct pw_chunk *c,
     return st;
 }
 
+static grebe_status put_part(void *arg, const void *bytes, size_t len, grebe_error *err)
+{
+    return put(arg, bytes, len, err);
+}
+
 static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
                                 struct pq_chunk *out, grebe_error *err)
 {
     static const unsigned char zeros[PW_ALIGN] = {0};
-    const size_t size = c->out.len - c->out_begin;
     uint64_t begin = 0;
     grebe_status st = GREBE_OK;
 
@@ -225,14 +232,15 @@ static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
         GREBE_TRY(put(w, zeros, 0, err));
     }
     begin = w->position;
-    GREBE_TRY(put(w, c->out.data + c->out_begin, size, err));
+    GREBE_TRY(c->is_in_place ? pw_write_in_place(c, put_part, w, err)
+                             : put(w, c->out.data, c->out.len, err));
     pq_chunk_init(out);
     out->has_metadata = true;
     out->type = c->leaf->type;
     out->codec = codec_of(c->codec);
     out->num_values = c->n_slots;
     out->total_uncompressed_size = c->uncompressed_size;
-    out->total_compressed_size = (int64_t)size;
+    out->total_compressed_size = (int64_t)(w->position - begin);
     out->data_page_offset = (int64_t)begin;
     if (c->has_dictionary) {
         out->dictionary_page_offset = (int64_t)begin;
@@ -244,7 +252,14 @@ static grebe_status chunk_write(struct pw_writer *w, const struct pw_chunk *c,
     GREBE_TRY(fill_statistics(w, c, out, err));
     if (!w->config.is_milvus) {
         GREBE_TRY(fill_sizes(w, c, out, err));
-        GREBE_TRY(put_indexes(w, c, out, begin, err));
+        if (!w->config.is_without_page_index) {
+            GREBE_TRY(put_indexes(w, c, out, begin, err));
+        }
+    }
+    if (c->bloom.len > 0) {
+        out->bloom_filter_offset = (int64_t)w->blooms.len; /* among the filters until the end */
+        out->bloom_filter_length = (int32_t)c->bloom.len;
+        GREBE_TRY(buf_put(&w->blooms, c->bloom.data, c->bloom.len, err));
     }
 out:
     return st;
@@ -396,12 +411,13 @@ static grebe_status add_milvus_pairs(struct pw_writer *w, grebe_error *err)
 
 /* ---- the end of the file ---- */
 
-/* All ColumnIndexes, then all OffsetIndexes; chunks learn where theirs are. */
+/* All bloom filters, all ColumnIndexes, all OffsetIndexes; chunks learn where theirs are. */
 static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
 {
     struct pq_row_group *groups = (struct pq_row_group *)(void *)w->row_groups.data;
     const size_t n = w->row_groups.len / sizeof *groups;
-    const int64_t column_base = (int64_t)w->position;
+    const int64_t bloom_base = (int64_t)w->position;
+    const int64_t column_base = bloom_base + (int64_t)w->blooms.len;
     const int64_t offset_base = column_base + (int64_t)w->column_indexes.len;
     grebe_status st = GREBE_OK;
 
@@ -409,6 +425,9 @@ static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
         for (uint32_t i = 0; i < groups[g].n_columns; i++) {
             struct pq_chunk *c = &groups[g].columns[i];
 
+            if (c->bloom_filter_length > 0) {
+                c->bloom_filter_offset += bloom_base;
+            }
             if (c->column_index_length > 0) {
                 c->column_index_offset += column_base;
             }
@@ -417,6 +436,7 @@ static grebe_status write_indexes(struct pw_writer *w, grebe_error *err)
             }
         }
     }
+    GREBE_TRY(put(w, w->blooms.data, w->blooms.len, err));
     GREBE_TRY(put(w, w->column_indexes.data, w->column_indexes.len, err));
     GREBE_TRY(put(w, w->offset_indexes.data, w->offset_indexes.len, err));
 out:

@@ -9,6 +9,7 @@
  * depends on its values and the options alone, so the file is the same for any thread count.
  */
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "arrow/arrow_array.h"
@@ -20,15 +21,21 @@ enum {
     PW_ROWS_MULTIPLE = 64,          /* row groups are multiples of it, but the last */
     PW_GROUP_BYTES = 1 << 20,       /* in-memory bytes: one vector page a group */
     PW_GROUP_BYTES_BULK = 16 << 20, /* for files of many groups: keeps the footer small */
+    PW_GROUP_BYTES_WHOLE = 8 << 20, /* for whole files, until they have many groups */
     PW_GROUP_BYTES_MAX = 1 << 30,   /* most that may be asked for; pages count in 32 bits */
     PW_GROUPS_BEFORE_BULK = 256,
     PW_GROUP_GROWTH_MAX = 4,        /* a group beyond so many times its target ends early */
     PW_PAGE_ROWS = 4096,            /* scalar pages: what a lookup decodes */
     PW_PAGE_BYTES = 64 << 10,
+    PW_PAGE_ROWS_BULK = 20480,      /* where whole columns are read: fewer headers, better ratios */
+    PW_PAGE_BYTES_BULK = 256 << 10,
+    PW_PAGE_BYTES_MAX = 1 << 30,    /* most that may be asked for */
     PW_VECTOR_PAGE_BYTES = 1 << 20,
+    PW_VECTOR_PAGE_BYTES_BULK = 16 << 20, /* a page a chunk: read without a copy */
     PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
     PW_DICT_BYTES_MAX = 64 << 10,
-    PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary */
+    PW_DICT_BYTES_MAX_BULK = 512 << 10,
+    PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary, or one is asked for */
     PW_DICT_SAMPLE = 1024,
     PW_BOUND_BYTES = 64,            /* strings in statistics are cut here */
     PW_LEVELS_MAX = 2 * ARROW_DEPTH_MAX + 2
@@ -41,6 +48,8 @@ enum {
  * bytes of the smallest (docs/decisions/0003).
  */
 enum { PW_SAVING_PCT = 25, PW_SAVING_ASKED_PCT = 5, PW_NEAR_SMALLEST_PCT = 175 };
+
+enum { PQ_ENCODING_ANY = -1 };
 
 /* ---- schema: parquet_write_schema.c ---- */
 
@@ -87,6 +96,8 @@ struct pw_leaf {
     bool is_number_list;   /* top-level list of numbers: may be vectors */
     bool is_blob;          /* fixed-size binary: addressed, not decoded */
     bool is_plain_binary;  /* milvus keeps no statistics of it */
+    int32_t encoding;      /* asked for; PQ_ENCODING_ANY: chosen per chunk */
+    bool has_bloom;        /* a bloom filter is asked for */
     struct pq_bytes *path; /* path_in_schema, shape [n_path] */
     int32_t n_path;
 };
@@ -99,11 +110,25 @@ struct pw_schema {
     uint32_t n_elements;
 };
 
-/** Arrays go to the arena; release frees the Arrow copy. */
+/**
+ * Arrays go to the arena; release frees the Arrow copy.
+ *
+ * @param is_milvus Decimals are fixed-length bytes as Arrow C++ writes them; else integers where
+ *                  18 digits suffice, which every reader decodes faster.
+ */
 grebe_status pw_schema_build(const grebe_allocator *a, struct arena *ar,
-                             const struct ArrowSchema *schema, struct pw_schema *out,
-                             grebe_error *err);
+                             const struct ArrowSchema *schema, bool is_milvus,
+                             struct pw_schema *out, grebe_error *err);
 void pw_schema_release(struct pw_schema *s);
+
+/**
+ * parquet_write_columns.c: what the options say of single columns goes to the leaves.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (no such encoding or column; a type that the encoding or a bloom
+ *         filter cannot hold: message names column, type and encoding).
+ */
+grebe_status pw_apply_columns(struct pw_schema *schema,
+                              const struct format_write_options *options, grebe_error *err);
 
 /* ---- one column of one row group ---- */
 
@@ -132,7 +157,10 @@ struct pw_page {
     int64_t unencoded_bytes; /* PW_BYTES: content without lengths */
     int32_t encoding;
     size_t body_begin, body_len;     /* raw levels and values in the scratch body */
+    size_t rep_len, def_len;         /* of the levels without their lengths; v2: never compressed */
     size_t stored_begin, stored_len; /* what is written of it: there, or in the scratch packed */
+    size_t head_len;             /* in-place chunks: header and levels at stored_begin of `out` */
+    uint32_t crc;                /* of what is written */
     size_t offset, size;         /* with header, from the chunk's begin; known after assembly */
     struct pw_bounds bounds;
 };
@@ -150,8 +178,8 @@ struct pw_chunk {
     struct buf scratch;    /* validity of dictionary-encoded input */
     /* Result of pw_chunk_encode. */
     struct buf pages;      /* struct pw_page */
-    struct buf out;        /* bytes of the chunk from out_begin on */
-    size_t out_begin;
+    struct buf out;        /* bytes of the chunk; in place: without the values */
+    bool is_in_place;      /* the values of the pages are written from `values` */
     size_t align_at;       /* offset in the chunk that must come to lie on a multiple of 64; */
     bool is_aligned;       /*   meant only if set */
     bool has_dictionary;   /* the chunk begins with a dictionary page of dictionary_size bytes */
@@ -163,6 +191,7 @@ struct pw_chunk {
     bool is_min_exact, is_max_exact;
     struct buf min, max;
     struct buf column_index; /* encoded; empty: none */
+    struct buf bloom;        /* header and bits; empty: none */
     int64_t unencoded_bytes;
 };
 
@@ -195,7 +224,15 @@ grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
 /** Index of dictionary-encoded slot i (offset added). */
 int64_t pw_index_at(enum arrow_kind kind, const struct ArrowArray *array, int64_t i);
 /** Bytes of value i of a PW_BYTES chunk, and its length. */
-const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len);
+static inline const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len)
+{
+    const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
+    const int64_t begin = i > 0 ? ends[i - 1] : 0;
+
+    assert(i < c->n_values);
+    *len = (size_t)(ends[i] - begin);
+    return c->values.data + begin;
+}
 /** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
 
@@ -207,6 +244,12 @@ struct pw_config {
     int level;
     bool is_codec_asked;  /* the caller named it */
     bool is_milvus;
+    bool is_v2;           /* data pages */
+    bool is_without_statistics, is_without_page_index, is_without_checksums;
+    int64_t page_rows, page_bytes; /* of scalar pages */
+    int64_t vector_page_bytes;
+    size_t dictionary_bytes_max;
+    double bloom_rate;
 };
 
 /** Memory of one worker; everything is empty between chunks. */
@@ -230,9 +273,9 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
 
 /** parquet_write_page.c: one more page of n_rows rows after the last one. */
 grebe_status pw_page_add(struct pw_chunk *c, int64_t n_rows, int32_t encoding, grebe_error *err);
-/** Header of a data page whose body is at `body`; padding as pq_page_header has it. */
-grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
-                                size_t stored_len, uint32_t padding, struct buf *dst,
+/** Header of a data page whose lengths and checksum are set; padding as pq_page_header has it. */
+grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config *config,
+                                bool is_packed, uint32_t padding, struct buf *dst,
                                 grebe_error *err);
 
 /**
@@ -245,13 +288,18 @@ grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err);
 
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
-grebe_status pw_encode_addressable(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err);
+grebe_status pw_encode_addressable(struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, grebe_error *err);
+/** Bytes of such a chunk in order. */
+typedef grebe_status (*pw_put_fn)(void *arg, const void *bytes, size_t len, grebe_error *err);
+grebe_status pw_write_in_place(const struct pw_chunk *c, pw_put_fn put, void *arg,
+                               grebe_error *err);
 /** Append the repetition level bytes (without length) of n lists of dim elements. */
 grebe_status pw_vector_levels(struct buf *dst, int64_t n, int64_t dim, grebe_error *err);
 
-/** parquet_write_levels.c: v1 level bytes of a page, with their lengths. */
-grebe_status pw_levels_put(const struct pw_chunk *c, const struct pw_page *p, struct buf *dst,
-                           struct buf *piece, grebe_error *err);
+/** parquet_write_levels.c: level bytes of a page (v1: with their lengths); sets p->rep_len, def_len. */
+grebe_status pw_levels_put(const struct pw_chunk *c, struct pw_page *p, bool is_v2,
+                           struct buf *dst, struct buf *piece, grebe_error *err);
 /** Add the page's levels to histograms of max level + 1 entries each. */
 void pw_levels_count(const struct pw_chunk *c, const struct pw_page *p, int64_t *rep,
                      int64_t *def);
@@ -269,6 +317,13 @@ grebe_status pw_put_delta(const struct pw_chunk *c, int64_t begin, int64_t n, st
                           grebe_error *err);
 grebe_status pw_put_delta_length(const struct pw_chunk *c, int64_t begin, int64_t n,
                                  struct buf *dst, struct buf *piece, grebe_error *err);
+grebe_status pw_put_delta_bytes(const struct pw_chunk *c, int64_t begin, int64_t n,
+                                struct buf *dst, struct buf *piece, grebe_error *err);
+grebe_status pw_put_split(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                          grebe_error *err);
+/** BOOLEAN as RLE, behind its length. */
+grebe_status pw_put_rle_bools(const struct pw_chunk *c, int64_t begin, int64_t n, struct buf *dst,
+                              struct buf *piece, grebe_error *err);
 /** Bytes of values [begin, begin + n) in PLAIN. */
 int64_t pw_plain_size(const struct pw_chunk *c, int64_t begin, int64_t n);
 
@@ -288,18 +343,33 @@ static inline size_t pw_dictionary_count(const struct pw_dictionary *d)
 {
     return d->s->entries.len / sizeof(int64_t);
 }
+/** Bytes of the entries and of n indices. */
+size_t pw_dictionary_size(const struct pw_dictionary *d, int64_t n);
 /** The dictionary page's body; the body of index values [begin, begin + n). */
 grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
                                        grebe_error *err);
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
                                      struct buf *dst, grebe_error *err);
 
+/**
+ * parquet_write_choose.c: the encoding of all data pages. Where it is RLE_DICTIONARY,
+ * c->has_dictionary is set and *d (d->s set before) holds all values.
+ */
+grebe_status pw_choose_encoding(struct pw_chunk *c, const struct pw_config *config,
+                                struct pw_dictionary *d, int32_t *encoding, grebe_error *err);
+
+/** parquet_write_bloom.c: c->bloom from the chunk's values (the scratch's entries, if it has a
+ *  dictionary). */
+grebe_status pw_chunk_bloom(struct pw_chunk *c, const struct pw_config *config,
+                            struct pw_scratch *s, grebe_error *err);
+
 /* ---- statistics: parquet_write_stats.c ---- */
 
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
-/** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. */
+/** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. The scratch
+ *  still holds the dictionary of a chunk that has one. */
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
-                                 grebe_error *err);
+                                 struct pw_scratch *s, grebe_error *err);
 /** The bytes of one bound. *has false: there is no legal bound of at most cut_len bytes. */
 grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b, bool is_max,
                             size_t cut_len, struct buf *dst, bool *is_exact, bool *has,
@@ -344,6 +414,7 @@ struct pw_writer {
     int64_t n_rows;
     uint64_t position;
     struct buf row_groups;     /* struct pq_row_group */
+    struct buf blooms;         /* headers and bits, one after another */
     struct buf column_indexes; /* encoded, one after another */
     struct buf offset_indexes;
     struct buf milvus_groups;  /* text of row_group_metadata */

@@ -10,7 +10,7 @@
 #include "codec/rle_hybrid.h"
 #include "codec/varint.h"
 
-/* Repetition and definition levels of a page, each behind its u32 length (data page v1). */
+/* Repetition and definition levels of a page: each behind its u32 length (data page v1) or bare (v2). */
 
 int64_t pw_null_rows(const struct pw_chunk *c, int64_t begin, int64_t end)
 {
@@ -153,30 +153,36 @@ static grebe_status put_definition(const struct pw_chunk *c, const struct pw_pag
     return st == GREBE_OK ? rle_finish(&w, err) : st;
 }
 
-static grebe_status put_with_length(struct buf *dst, const struct buf *piece, grebe_error *err)
+/* The piece, behind its length if it is wanted. *len: the piece alone. */
+static grebe_status put_piece(struct buf *dst, const struct buf *piece, bool is_v2, size_t *len,
+                              grebe_error *err)
 {
-    uint8_t len[4];
+    uint8_t prefix[4];
     grebe_status st = GREBE_OK;
 
-    store_le32(len, (uint32_t)piece->len);
-    st = buf_put(dst, len, sizeof len, err);
+    *len = piece->len;
+    if (!is_v2) {
+        store_le32(prefix, (uint32_t)piece->len);
+        st = buf_put(dst, prefix, sizeof prefix, err);
+    }
     return st == GREBE_OK && piece->len > 0 ? buf_put(dst, piece->data, piece->len, err) : st;
 }
 
-grebe_status pw_levels_put(const struct pw_chunk *c, const struct pw_page *p, struct buf *dst,
-                           struct buf *piece, grebe_error *err)
+grebe_status pw_levels_put(const struct pw_chunk *c, struct pw_page *p, bool is_v2,
+                           struct buf *dst, struct buf *piece, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
 
+    p->rep_len = p->def_len = 0;
     if (c->leaf->max_rep > 0) {
         buf_clear(piece);
         GREBE_TRY(put_repetition(c, p, piece, err));
-        GREBE_TRY(put_with_length(dst, piece, err));
+        GREBE_TRY(put_piece(dst, piece, is_v2, &p->rep_len, err));
     }
     if (c->leaf->max_def > 0) {
         buf_clear(piece);
         GREBE_TRY(put_definition(c, p, piece, err));
-        GREBE_TRY(put_with_length(dst, piece, err));
+        GREBE_TRY(put_piece(dst, piece, is_v2, &p->def_len, err));
     }
 out:
     return st;

@@ -61,13 +61,14 @@ static int64_t rows_done(const struct pw_chunk *c)
     return p == NULL ? 0 : p->row_begin + p->n_rows;
 }
 
-/* Pages of at most PW_PAGE_ROWS rows and about PW_PAGE_BYTES bytes, at least a row each. */
-static grebe_status cut_small(struct pw_chunk *c, int32_t encoding, grebe_error *err)
+/* Pages of at most so many rows and about so many bytes, at least a row each. */
+static grebe_status cut_small(struct pw_chunk *c, const struct pw_config *config, int32_t encoding,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
 
     while (rows_done(c) < c->n_rows && st == GREBE_OK) {
-        int64_t n = PW_PAGE_ROWS;
+        int64_t n = config->page_rows;
         struct pw_page p;
 
         for (;;) {
@@ -75,10 +76,12 @@ static grebe_status cut_small(struct pw_chunk *c, int32_t encoding, grebe_error 
 
             pw_page_range(c, last_page(c), n, &p);
             size = pw_plain_size(c, p.value_begin, p.n_values) + p.n_slots / 4;
-            if (size <= PW_PAGE_BYTES || p.n_rows == 1) {
+            if (size <= config->page_bytes || p.n_rows == 1) {
                 break;
             }
-            n = max_i64(1, min_i64(p.n_rows - 1, p.n_rows * PW_PAGE_BYTES / size));
+            n = max_i64(1, min_i64(p.n_rows - 1,
+                                   (int64_t)((double)p.n_rows * (double)config->page_bytes /
+                                             (double)size)));
         }
         st = pw_page_add(c, p.n_rows, encoding, err);
     }
@@ -105,21 +108,27 @@ static grebe_status put_values(const struct pw_chunk *c, const struct pw_page *p
         return pw_put_delta(c, p->value_begin, p->n_values, &s->body, err);
     case PQ_DELTA_LENGTH_BYTE_ARRAY:
         return pw_put_delta_length(c, p->value_begin, p->n_values, &s->body, &s->piece, err);
+    case PQ_DELTA_BYTE_ARRAY:
+        return pw_put_delta_bytes(c, p->value_begin, p->n_values, &s->body, &s->piece, err);
+    case PQ_BYTE_STREAM_SPLIT:
+        return pw_put_split(c, p->value_begin, p->n_values, &s->body, err);
+    case PQ_RLE: return pw_put_rle_bools(c, p->value_begin, p->n_values, &s->body, &s->piece, err);
     default: return pw_put_plain(c, p->value_begin, p->n_values, &s->body, err);
     }
 }
 
-/* Raw levels and values of every page from number `first` on, appended to s->body. */
-static grebe_status put_bodies(struct pw_chunk *c, const struct pw_dictionary *d, size_t first,
-                               struct pw_scratch *s, grebe_error *err)
+/* Raw levels and values of every page, appended to s->body. */
+static grebe_status put_bodies(struct pw_chunk *c, const struct pw_config *config,
+                               const struct pw_dictionary *d, struct pw_scratch *s,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
 
-    for (size_t i = first; i < pw_page_count(c); i++) {
+    for (size_t i = 0; i < pw_page_count(c); i++) {
         struct pw_page *p = pw_page_at(c, i);
 
         p->body_begin = s->body.len;
-        GREBE_TRY(pw_levels_put(c, p, &s->body, &s->piece, err));
+        GREBE_TRY(pw_levels_put(c, p, config->is_v2, &s->body, &s->piece, err));
         GREBE_TRY(put_values(c, p, d, s, err));
         p->body_len = s->body.len - p->body_begin;
         p->stored_begin = p->body_begin;
@@ -132,94 +141,24 @@ out:
     return st;
 }
 
-/* ---- encodings of the open profile ---- */
+/* ---- the open profile ---- */
 
-static grebe_status set_encoding(struct pw_chunk *c, int32_t encoding, struct pw_scratch *s,
-                                 grebe_error *err)
+static grebe_status encode_open(struct pw_chunk *c, const struct pw_config *config,
+                                struct pw_scratch *s, grebe_error *err)
 {
-    for (size_t i = 0; i < pw_page_count(c); i++) {
-        pw_page_at(c, i)->encoding = encoding;
-    }
-    buf_clear(&s->body);
-    return put_bodies(c, NULL, 0, s, err);
-}
+    struct pw_dictionary d = {.s = s};
+    int32_t encoding = PQ_PLAIN;
+    grebe_status st = GREBE_OK;
 
-static size_t values_plain_size(const struct pw_chunk *c)
-{
-    return (size_t)pw_plain_size(c, 0, c->n_values);
-}
-
-/* DELTA_BINARY_PACKED where it saves a quarter, else PLAIN. */
-static grebe_status encode_integers(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
-{
-    size_t levels_len = 0;
-    grebe_status st = cut_small(c, PQ_DELTA_BINARY_PACKED, err);
-
-    if (st == GREBE_OK) {
-        st = put_bodies(c, NULL, 0, s, err);
-    }
-    if (st != GREBE_OK || c->n_values == 0) {
-        return st == GREBE_OK ? set_encoding(c, PQ_PLAIN, s, err) : st;
-    }
-    for (size_t i = 0; i < pw_page_count(c); i++) {
-        buf_clear(&s->packed);
-        GREBE_TRY(pw_levels_put(c, pw_page_at(c, i), &s->packed, &s->piece, err));
-        levels_len += s->packed.len;
-    }
-    if ((s->body.len - levels_len) * 100 > values_plain_size(c) * (100 - PW_SAVING_PCT)) {
-        st = set_encoding(c, PQ_PLAIN, s, err);
-    }
-out:
-    return st;
-}
-
-/*
- * Whether a dictionary of all values pays: few distinct ones in a sample, and a small whole.
- * Input that has a dictionary keeps one, unless it is really large.
- */
-static grebe_status try_dictionary(struct pw_dictionary *d, bool *is_good, grebe_error *err)
-{
-    const bool is_asked = d->c->leaf->is_dictionary;
-    const size_t bytes_max = is_asked ? PW_DICT_ASKED_BYTES_MAX : PW_DICT_BYTES_MAX;
-    const int64_t n = d->c->n_values;
-    int64_t end = min_i64(n, PW_DICT_SAMPLE);
-    grebe_status st = pw_dictionary_add(d, end, err);
-
-    *is_good = n > 0 && (is_asked || (int64_t)pw_dictionary_count(d) * 2 <= end);
-    while (st == GREBE_OK && *is_good && end < n) {
-        end = min_i64(n, end + PW_DICT_SAMPLE);
-        st = pw_dictionary_add(d, end, err);
-        *is_good = d->size_bytes <= bytes_max;
-    }
-    *is_good = *is_good && d->size_bytes <= bytes_max;
-    return st;
-}
-
-/* pyarrow 26 cannot read DELTA_LENGTH_BYTE_ARRAY into a dictionary type. */
-static int32_t string_encoding(const struct pw_chunk *c)
-{
+    GREBE_TRY(pw_choose_encoding(c, config, &d, &encoding, err));
+    GREBE_TRY(cut_small(c, config, encoding, err));
     if (c->has_dictionary) {
-        return PQ_RLE_DICTIONARY;
-    }
-    return c->leaf->is_dictionary ? PQ_PLAIN : PQ_DELTA_LENGTH_BYTE_ARRAY;
-}
-
-static grebe_status encode_strings(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
-{
-    struct pw_dictionary d;
-    grebe_status st = pw_dictionary_begin(&d, c, s, err);
-
-    if (st == GREBE_OK) {
-        st = try_dictionary(&d, &c->has_dictionary, err);
-    }
-    if (st == GREBE_OK) {
-        st = cut_small(c, string_encoding(c), err);
-    }
-    if (st == GREBE_OK && c->has_dictionary) {
-        st = pw_dictionary_put_entries(&d, &s->body, err);
+        GREBE_TRY(pw_dictionary_put_entries(&d, &s->body, err));
         c->dictionary_size = s->body.len;
     }
-    return st == GREBE_OK ? put_bodies(c, &d, 0, s, err) : st;
+    GREBE_TRY(put_bodies(c, config, &d, s, err));
+out:
+    return st;
 }
 
 /* ---- encodings of the milvus profile (loon.md 5.6: what Arrow C++ does there) ---- */
@@ -250,7 +189,8 @@ static grebe_status cut_milvus_plain(struct pw_chunk *c, grebe_error *err)
     return st;
 }
 
-static grebe_status encode_milvus(struct pw_chunk *c, struct pw_scratch *s, grebe_error *err)
+static grebe_status encode_milvus(struct pw_chunk *c, const struct pw_config *config,
+                                  struct pw_scratch *s, grebe_error *err)
 {
     const int64_t step = milvus_step(c);
     struct pw_dictionary d;
@@ -260,7 +200,7 @@ static grebe_status encode_milvus(struct pw_chunk *c, struct pw_scratch *s, greb
 
     if (c->leaf->store == PW_BOOL) {
         GREBE_TRY(cut_milvus_plain(c, err));
-        return put_bodies(c, NULL, 0, s, err);
+        return put_bodies(c, config, NULL, s, err);
     }
     GREBE_TRY(pw_dictionary_begin(&d, c, s, err));
     while (n_rows < c->n_rows && d.size_bytes < PW_DICT_BYTES_MAX) {
@@ -275,44 +215,49 @@ static grebe_status encode_milvus(struct pw_chunk *c, struct pw_scratch *s, greb
     GREBE_TRY(cut_milvus_plain(c, err));
     GREBE_TRY(pw_dictionary_put_entries(&d, &s->body, err));
     c->dictionary_size = s->body.len;
-    GREBE_TRY(put_bodies(c, &d, 0, s, err));
+    GREBE_TRY(put_bodies(c, config, &d, s, err));
 out:
     return st;
 }
 
 /* ---- assembly ---- */
 
-grebe_status pw_page_header_put(const struct pw_page *p, const unsigned char *body,
-                                size_t stored_len, uint32_t padding, struct buf *dst,
+grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config *config,
+                                bool is_packed, uint32_t padding, struct buf *dst,
                                 grebe_error *err)
 {
     const struct pq_page_header h = {
-        .type = PQ_PAGE_DATA,
+        .type = config->is_v2 ? PQ_PAGE_DATA_V2 : PQ_PAGE_DATA,
         .uncompressed_size = (int32_t)p->body_len,
-        .compressed_size = (int32_t)stored_len,
-        .has_crc = true,
-        .crc = hash_crc32(0, body, stored_len),
+        .compressed_size = (int32_t)p->stored_len,
+        .has_crc = !config->is_without_checksums,
+        .crc = p->crc,
         .num_values = (int32_t)p->n_slots,
         .encoding = p->encoding,
         .definition_encoding = PQ_RLE,
         .repetition_encoding = PQ_RLE,
+        .num_nulls = (int32_t)(p->n_slots - p->n_values),
+        .num_rows = (int32_t)p->n_rows,
+        .repetition_length = (int32_t)p->rep_len,
+        .definition_length = (int32_t)p->def_len,
+        .is_compressed = is_packed && p->body_len > p->rep_len + p->def_len,
         .padding_bytes = padding,
     };
 
-    assert(p->body_len <= INT32_MAX && stored_len <= INT32_MAX && p->n_slots <= INT32_MAX);
+    assert(p->body_len <= INT32_MAX && p->stored_len <= INT32_MAX && p->n_slots <= INT32_MAX);
     return pq_page_header_encode(&h, dst, err);
 }
 
-static grebe_status put_dictionary_page(struct pw_chunk *c, const struct pw_dictionary *d,
-                                        const unsigned char *body, size_t stored_len,
-                                        grebe_error *err)
+static grebe_status put_dictionary_page(struct pw_chunk *c, const struct pw_config *config,
+                                        const struct pw_dictionary *d, const unsigned char *body,
+                                        size_t stored_len, grebe_error *err)
 {
     const struct pq_page_header h = {
         .type = PQ_PAGE_DICTIONARY,
         .uncompressed_size = (int32_t)c->dictionary_size,
         .compressed_size = (int32_t)stored_len,
-        .has_crc = true,
-        .crc = hash_crc32(0, body, stored_len),
+        .has_crc = !config->is_without_checksums,
+        .crc = config->is_without_checksums ? 0 : hash_crc32(0, body, stored_len),
         .num_values = (int32_t)pw_dictionary_count(d),
         .encoding = PQ_PLAIN,
     };
@@ -326,22 +271,23 @@ static grebe_status put_dictionary_page(struct pw_chunk *c, const struct pw_dict
     return st;
 }
 
-static grebe_status assemble(struct pw_chunk *c, struct pw_scratch *s, size_t dictionary_stored,
-                             grebe_error *err)
+static grebe_status assemble(struct pw_chunk *c, const struct pw_config *config,
+                             struct pw_scratch *s, size_t dictionary_stored, grebe_error *err)
 {
     const struct buf *stored = c->codec == CODEC_NONE ? &s->body : &s->packed;
     const struct pw_dictionary d = {.s = s};
     grebe_status st = GREBE_OK;
 
     if (c->has_dictionary) {
-        GREBE_TRY(put_dictionary_page(c, &d, stored->data, dictionary_stored, err));
+        GREBE_TRY(put_dictionary_page(c, config, &d, stored->data, dictionary_stored, err));
     }
     for (size_t i = 0; i < pw_page_count(c); i++) {
         struct pw_page *p = pw_page_at(c, i);
         const unsigned char *body = stored->data + p->stored_begin;
 
         p->offset = c->out.len;
-        GREBE_TRY(pw_page_header_put(p, body, p->stored_len, 0, &c->out, err));
+        p->crc = config->is_without_checksums ? 0 : hash_crc32(0, body, p->stored_len);
+        GREBE_TRY(pw_page_header_put(p, config, c->codec != CODEC_NONE, 0, &c->out, err));
         c->uncompressed_size += (int64_t)(c->out.len - p->offset + p->body_len);
         if (i == 0 && c->codec == CODEC_NONE && p->encoding == PQ_PLAIN &&
             c->leaf->store == PW_FIXED) {
@@ -366,18 +312,10 @@ static grebe_status encode_decoded(struct pw_chunk *c, const struct pw_config *c
     grebe_status st = GREBE_OK;
 
     buf_clear(&s->body);
-    if (config->is_milvus) {
-        GREBE_TRY(encode_milvus(c, s, err));
-    } else if (c->leaf->store == PW_BYTES) {
-        GREBE_TRY(encode_strings(c, s, err));
-    } else if (c->leaf->is_integer && c->mode != PW_VECTOR) {
-        GREBE_TRY(encode_integers(c, s, err));
-    } else {
-        GREBE_TRY(cut_small(c, PQ_PLAIN, err));
-        GREBE_TRY(put_bodies(c, NULL, 0, s, err));
-    }
+    GREBE_TRY(config->is_milvus ? encode_milvus(c, config, s, err)
+                                : encode_open(c, config, s, err));
     GREBE_TRY(pw_choose_codec(c, config, s, &dictionary_stored, err));
-    GREBE_TRY(assemble(c, s, dictionary_stored, err));
+    GREBE_TRY(assemble(c, config, s, dictionary_stored, err));
 out:
     return st;
 }
@@ -390,7 +328,8 @@ static grebe_status is_addressable(const struct pw_chunk *c, const struct pw_con
     grebe_status st = GREBE_OK;
 
     *out = !config->is_milvus && c->leaf->store == PW_FIXED && c->n_values > 0 &&
-           (c->mode == PW_VECTOR || c->leaf->is_blob);
+           (c->mode == PW_VECTOR || c->leaf->is_blob) &&
+           (c->leaf->encoding == PQ_ENCODING_ANY || c->leaf->encoding == PQ_PLAIN);
     if (*out && config->is_codec_asked && config->codec != CODEC_NONE) {
         buf_clear(&s->packed);
         st = codec_compress(config->codec, config->level, c->values.data, sample, &s->packed,
@@ -406,14 +345,18 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
     bool is_direct = false;
     grebe_status st = GREBE_OK;
 
-    c->is_aligned = c->has_dictionary = false;
-    c->out_begin = c->dictionary_size = 0;
+    c->is_aligned = c->is_in_place = c->has_dictionary = false;
+    c->dictionary_size = 0;
     c->uncompressed_size = 0;
     c->codec = CODEC_NONE;
     assert(c->n_rows > 0 && c->pages.len == 0 && c->out.len == 0);
     GREBE_TRY(is_addressable(c, config, s, &is_direct, err));
-    GREBE_TRY(is_direct ? pw_encode_addressable(c, s, err) : encode_decoded(c, config, s, err));
-    GREBE_TRY(pw_chunk_statistics(c, config, err));
+    GREBE_TRY(is_direct ? pw_encode_addressable(c, config, s, err)
+                        : encode_decoded(c, config, s, err));
+    GREBE_TRY(pw_chunk_statistics(c, config, s, err));
+    if (c->leaf->has_bloom) {
+        GREBE_TRY(pw_chunk_bloom(c, config, s, err));
+    }
     assert(rows_done(c) == c->n_rows);
 out:
     return st;

@@ -41,9 +41,9 @@ static void choose_group_rows(struct pw_writer *w)
     rows = max_i64(PW_ROWS_MULTIPLE, rows / PW_ROWS_MULTIPLE * PW_ROWS_MULTIPLE);
     if (!w->is_group_bytes_given && w->group_rows_max == 0 &&
         w->expected_rows / PW_GROUPS_BEFORE_BULK >= rows) {
+        rows = min_i64(rows * (PW_GROUP_BYTES_BULK / w->group_bytes), GROUP_ROWS_MAX);
         w->group_bytes = PW_GROUP_BYTES_BULK;
         w->is_group_bytes_given = true; /* all groups stay equal */
-        rows = min_i64(rows * (PW_GROUP_BYTES_BULK / PW_GROUP_BYTES), GROUP_ROWS_MAX);
     }
     if (w->group_rows_max > 0) {
         rows = w->is_group_bytes_given ? min_i64(rows, w->group_rows_max) : w->group_rows_max;
@@ -56,7 +56,7 @@ static int64_t group_target(const struct pw_writer *w, size_t number, int64_t *b
 {
     const bool is_late = number >= PW_GROUPS_BEFORE_BULK && !w->is_group_bytes_given &&
                          w->group_rows_max == 0;
-    const int64_t factor = is_late ? PW_GROUP_BYTES_BULK / PW_GROUP_BYTES : 1;
+    const int64_t factor = is_late ? PW_GROUP_BYTES_BULK / w->group_bytes : 1;
 
     *bytes_max = w->group_bytes * factor * PW_GROUP_GROWTH_MAX;
     return min_i64(w->group_rows * factor, max_i64(w->group_rows, GROUP_ROWS_MAX));

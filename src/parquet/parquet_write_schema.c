@@ -17,6 +17,7 @@ struct builder {
     int32_t n_path;
     uint8_t def, rep;
     int32_t column;
+    bool is_milvus;
     grebe_error *err;
 };
 
@@ -165,10 +166,16 @@ static uint32_t decimal_width(int32_t precision)
     return (uint32_t)((bits + 7) / 8);
 }
 
-static struct mapping decimal(const struct arrow_type *t)
+/* Integers where they can hold it (9 and 18 digits), else big-endian bytes. */
+static struct mapping decimal(const struct arrow_type *t, bool is_bytes)
 {
     struct mapping m =
-        fixed(decimal_width(t->precision), PW_ORDER_DECIMAL, PQ_LOGICAL_DECIMAL);
+        is_bytes || t->precision > 18
+            ? fixed(decimal_width(t->precision), PW_ORDER_DECIMAL, PQ_LOGICAL_DECIMAL)
+        : t->precision > 9 ? integer(PQ_INT64, 64, true)
+                           : integer(PQ_INT32, 32, true);
+
+    m.logical.kind = PQ_LOGICAL_DECIMAL;
 
     m.converted = PQ_CONV_DECIMAL;
     m.logical.precision = t->precision;
@@ -176,7 +183,8 @@ static struct mapping decimal(const struct arrow_type *t)
     return m;
 }
 
-static bool map_type(const struct arrow_type *t, const struct ArrowSchema *f, struct mapping *m)
+static bool map_type(const struct arrow_type *t, const struct ArrowSchema *f, bool is_milvus,
+                     struct mapping *m)
 {
     switch (t->kind) {
     case ARROW_NULL: *m = integer(PQ_INT32, 32, true); m->order = PW_UNORDERED;
@@ -237,7 +245,7 @@ static bool map_type(const struct arrow_type *t, const struct ArrowSchema *f, st
         if (t->scale < 0 || t->scale > t->precision) {
             return false;
         }
-        *m = decimal(t);
+        *m = decimal(t, is_milvus);
         return true;
     default: return false;
     }
@@ -258,7 +266,7 @@ static grebe_status add_leaf(struct builder *b, const struct ArrowSchema *f,
     struct mapping m;
 
     assert(b->out->n_leaves <= b->leaves_max);
-    if (!map_type(t, f, &m)) {
+    if (!map_type(t, f, b->is_milvus, &m)) {
         return fail_field(b, f, GREBE_EUNSUPPORTED, "Parquet has no such type");
     }
     e->type = m.type;
@@ -286,6 +294,7 @@ static grebe_status add_leaf(struct builder *b, const struct ArrowSchema *f,
     leaf->width = m.width;
     leaf->store = m.store;
     leaf->order = m.order;
+    leaf->encoding = PQ_ENCODING_ANY;
     leaf->is_utf8 = m.logical.kind == PQ_LOGICAL_STRING || m.logical.kind == PQ_LOGICAL_JSON;
     leaf->is_dictionary = b->nodes[b->n_nodes - 1].is_dictionary;
     leaf->is_integer = m.type == PQ_INT32 || m.type == PQ_INT64;
@@ -444,8 +453,8 @@ static grebe_status add_field(struct builder *b, const struct ArrowSchema *f, co
 }
 
 grebe_status pw_schema_build(const grebe_allocator *a, struct arena *ar,
-                             const struct ArrowSchema *schema, struct pw_schema *out,
-                             grebe_error *err)
+                             const struct ArrowSchema *schema, bool is_milvus,
+                             struct pw_schema *out, grebe_error *err)
 {
     struct builder *b = NULL;
     struct arrow_type t;
@@ -457,7 +466,7 @@ grebe_status pw_schema_build(const grebe_allocator *a, struct arena *ar,
     if (b == NULL) {
         return mem_fail(err, sizeof *b, "Parquet schema");
     }
-    *b = (struct builder){.ar = ar, .out = out, .err = err};
+    *b = (struct builder){.ar = ar, .out = out, .is_milvus = is_milvus, .err = err};
     GREBE_TRY(schema_check(schema, err));
     GREBE_TRY(arrow_type_of(schema, &t, err));
     if (t.kind != ARROW_STRUCT) {

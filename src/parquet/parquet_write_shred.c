@@ -29,13 +29,14 @@ void pw_chunk_init(struct pw_chunk *c, const grebe_allocator *a, const struct pw
     c->min = BUF_INIT(a);
     c->max = BUF_INIT(a);
     c->column_index = BUF_INIT(a);
+    c->bloom = BUF_INIT(a);
     pw_chunk_clear(c);
 }
 
 void pw_chunk_release(struct pw_chunk *c)
 {
-    struct buf *all[] = {&c->valid, &c->rep, &c->def,  &c->values, &c->ends,        &c->scratch,
-                         &c->pages, &c->out, &c->min, &c->max,    &c->column_index};
+    struct buf *all[] = {&c->valid, &c->rep, &c->def, &c->values, &c->ends,         &c->scratch,
+                         &c->pages, &c->out, &c->min, &c->max,    &c->column_index, &c->bloom};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         buf_release(all[i]);
@@ -44,8 +45,8 @@ void pw_chunk_release(struct pw_chunk *c)
 
 void pw_chunk_clear(struct pw_chunk *c)
 {
-    struct buf *all[] = {&c->valid, &c->rep, &c->def,  &c->values, &c->ends,        &c->scratch,
-                         &c->pages, &c->out, &c->min, &c->max,    &c->column_index};
+    struct buf *all[] = {&c->valid, &c->rep, &c->def, &c->values, &c->ends,         &c->scratch,
+                         &c->pages, &c->out, &c->min, &c->max,    &c->column_index, &c->bloom};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         buf_clear(all[i]);

@@ -97,6 +97,45 @@ static int compare_at(const struct pw_chunk *c, int64_t x, int64_t y)
     return order != 0 ? order : (x_len > y_len) - (x_len < y_len);
 }
 
+/* The first eight bytes as a number of the same order; only ties need the whole values. */
+static uint64_t prefix_at(const struct pw_chunk *c, int64_t i)
+{
+    size_t len = 0;
+    const unsigned char *v = value_bytes(c, i, &len);
+    uint64_t prefix = 0;
+
+    if (len >= 8) {
+        prefix = __builtin_bswap64(load_le64(v));
+    } else {
+        for (size_t k = 0; k < len; k++) {
+            prefix |= (uint64_t)v[k] << (56 - 8 * k);
+        }
+    }
+    return c->leaf->order == PW_ORDER_DECIMAL ? prefix ^ (uint64_t)1 << 63 : prefix;
+}
+
+static void byte_bounds(const struct pw_chunk *c, int64_t begin, int64_t end,
+                        struct pw_bounds *out)
+{
+    uint64_t low = prefix_at(c, begin);
+    uint64_t high = low;
+
+    out->has = true;
+    out->min_at = out->max_at = begin;
+    for (int64_t i = begin + 1; i < end; i++) {
+        const uint64_t prefix = prefix_at(c, i);
+
+        if (prefix < low || (prefix == low && compare_at(c, i, out->min_at) < 0)) {
+            out->min_at = i;
+            low = prefix;
+        }
+        if (prefix > high || (prefix == high && compare_at(c, i, out->max_at) > 0)) {
+            out->max_at = i;
+            high = prefix;
+        }
+    }
+}
+
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out)
 {
     memset(out, 0, sizeof *out);
@@ -116,11 +155,34 @@ void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct p
     case PW_ORDER_BYTES:
     case PW_ORDER_DECIMAL: break;
     }
-    out->has = true;
-    out->min_at = out->max_at = begin;
-    for (int64_t i = begin + 1; i < end; i++) {
-        out->min_at = compare_at(c, i, out->min_at) < 0 ? i : out->min_at;
-        out->max_at = compare_at(c, i, out->max_at) > 0 ? i : out->max_at;
+    byte_bounds(c, begin, end, out);
+}
+
+/* Bounds of a page of strings that has a dictionary: every entry is looked at once. `seen`: a byte
+ * an entry. */
+static void entry_bounds(const struct pw_chunk *c, const struct pw_page *p,
+                         const struct pw_scratch *s, uint8_t *seen, struct pw_bounds *out)
+{
+    const uint32_t *index = (const uint32_t *)(const void *)s->index.data;
+    const int64_t *entries = (const int64_t *)(const void *)s->entries.data;
+
+    memset(out, 0, sizeof *out);
+    memset(seen, 0, s->entries.len / sizeof *entries);
+    for (int64_t i = p->value_begin; i < p->value_begin + p->n_values; i++) {
+        const uint32_t e = index[i];
+
+        if (seen[e] != 0) {
+            continue;
+        }
+        seen[e] = 1;
+        if (!out->has) {
+            out->has = true;
+            out->min_at = out->max_at = entries[e];
+        } else if (compare_at(c, entries[e], out->min_at) < 0) {
+            out->min_at = entries[e];
+        } else if (compare_at(c, entries[e], out->max_at) > 0) {
+            out->max_at = entries[e];
+        }
     }
 }
 
@@ -474,8 +536,37 @@ static bool is_ordered(const struct pw_chunk *c, const struct pw_config *config)
                              : c->mode != PW_VECTOR;
 }
 
+/* Whether bounds come from the dictionary that the scratch holds. */
+static bool has_entries(const struct pw_chunk *c, const struct pw_config *config)
+{
+    return c->has_dictionary && !config->is_milvus && c->leaf->order >= PW_ORDER_BYTES;
+}
+
+static grebe_status page_bounds(struct pw_chunk *c, const struct pw_config *config,
+                                struct pw_scratch *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    buf_clear(&s->piece);
+    if (has_entries(c, config)) {
+        GREBE_TRY(buf_reserve(&s->piece, s->entries.len / sizeof(int64_t) + 1, err));
+    }
+    for (size_t i = 0; i < pw_page_count(c); i++) {
+        struct pw_page *p = pw_page_at(c, i);
+
+        if (has_entries(c, config)) {
+            entry_bounds(c, p, s, s->piece.data, &p->bounds);
+        } else {
+            pw_bounds_of(c, p->value_begin, p->value_begin + p->n_values, &p->bounds);
+        }
+        merge_bounds(c, &c->bounds, &p->bounds);
+    }
+out:
+    return st;
+}
+
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
-                                 grebe_error *err)
+                                 struct pw_scratch *s, grebe_error *err)
 {
     const size_t cut_len = config->is_milvus ? SIZE_MAX : PW_BOUND_BYTES;
     grebe_status st = GREBE_OK;
@@ -486,15 +577,10 @@ grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *con
         c->unencoded_bytes += pw_page_at(c, i)->unencoded_bytes;
     }
     c->has_min = c->has_max = false;
-    if (!is_ordered(c, config)) {
+    if (config->is_without_statistics || !is_ordered(c, config)) {
         return GREBE_OK;
     }
-    for (size_t i = 0; i < pw_page_count(c); i++) {
-        struct pw_page *p = pw_page_at(c, i);
-
-        pw_bounds_of(c, p->value_begin, p->value_begin + p->n_values, &p->bounds);
-        merge_bounds(c, &c->bounds, &p->bounds);
-    }
+    GREBE_TRY(page_bounds(c, config, s, err));
     GREBE_TRY(pw_bound_bytes(c, &c->bounds, false, cut_len, &c->min, &c->is_min_exact,
                              &c->has_min, err));
     GREBE_TRY(pw_bound_bytes(c, &c->bounds, true, cut_len, &c->max, &c->is_max_exact,
@@ -502,7 +588,7 @@ grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *con
     if (config->is_milvus) {
         c->has_min = c->has_min && c->min.len <= MILVUS_BOUND_BYTES;
         c->has_max = c->has_max && c->max.len <= MILVUS_BOUND_BYTES;
-    } else {
+    } else if (!config->is_without_page_index) {
         GREBE_TRY(put_column_index(c, err));
     }
 out:

@@ -20,7 +20,7 @@ static grebe_status fail_value(const struct pw_node *node, const char *what, int
                       node->name, what, (long long)value);
 }
 
-/* ---- fixed width: one value from slot i to dst ---- */
+/* ---- fixed width ---- */
 
 static void put_decimal(const unsigned char *src, size_t src_len, unsigned char *dst,
                         size_t dst_len)
@@ -42,46 +42,115 @@ static int64_t days_of(int64_t ms)
     return ms / day - (ms % day < 0);
 }
 
-/* How one kind of value is turned into `width` bytes. */
-static grebe_status put_one(const struct pw_node *node, const unsigned char *data, int64_t i,
-                            unsigned char *dst, uint32_t width, grebe_error *err)
+#define WIDEN(type)                                              \
+    do {                                                         \
+        const type *v = (const type *)(const void *)data;        \
+        int32_t *out = (int32_t *)(void *)dst;                   \
+                                                                 \
+        for (int64_t i = 0; i < n; i++) {                        \
+            out[i] = v[i];                                       \
+        }                                                        \
+        return GREBE_OK;                                         \
+    } while (0)
+
+static grebe_status put_dates(const struct pw_node *node, const int64_t *ms, int64_t n,
+                              int32_t *dst, grebe_error *err)
 {
-    int64_t v = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t days = days_of(ms[i]);
+
+        if (days < INT32_MIN || days > INT32_MAX) {
+            return fail_value(node, "date", days, err);
+        }
+        dst[i] = (int32_t)days;
+    }
+    return GREBE_OK;
+}
+
+/* Seconds become milliseconds. */
+static grebe_status put_times(const struct pw_node *node, const int32_t *seconds, int64_t n,
+                              int32_t *dst, grebe_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t ms = (int64_t)seconds[i] * 1000;
+
+        if (ms < INT32_MIN || ms > INT32_MAX) {
+            return fail_value(node, "time", ms, err);
+        }
+        dst[i] = (int32_t)ms;
+    }
+    return GREBE_OK;
+}
+
+static grebe_status put_timestamps(const struct pw_node *node, const int64_t *seconds, int64_t n,
+                                   int64_t *dst, grebe_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (!checked_mul_i64(seconds[i], 1000, &dst[i])) {
+            return fail_value(node, "timestamp", seconds[i], err);
+        }
+    }
+    return GREBE_OK;
+}
+
+/* Decimals of `from` bytes as integers of `width`: what is cut off must be the sign alone. */
+static grebe_status put_int_decimals(const struct pw_node *node, const unsigned char *data,
+                                     size_t from, int64_t n, unsigned char *dst, uint32_t width,
+                                     grebe_error *err)
+{
+    uint64_t lost = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char *src = data + (size_t)i * from;
+        const int64_t v = from == 4 ? (int32_t)load_le32(src) : (int64_t)load_le64(src);
+        const uint64_t sign = v < 0 ? UINT64_MAX : 0;
+
+        for (size_t k = 8; k < from; k += 8) {
+            lost |= load_le64(src + k) ^ sign;
+        }
+        if (width == 4) {
+            lost |= (uint64_t)(v ^ (int32_t)v);
+            store_le32(dst + 4 * i, (uint32_t)v);
+        } else {
+            store_le64(dst + 8 * i, (uint64_t)v);
+        }
+    }
+    return lost == 0 ? GREBE_OK
+                     : GREBE_FAIL(err, GREBE_ESCHEMA,
+                                  "column \"%s\": a decimal has more digits than its precision of %d",
+                                  node->name, node->type.precision);
+}
+
+/* n values of one kind, from the first byte of their first one. */
+static grebe_status put_converted(const struct pw_chunk *c, const struct pw_node *node,
+                                  const unsigned char *data, int64_t n, unsigned char *dst,
+                                  grebe_error *err)
+{
+    const uint32_t width = c->leaf->width;
+    const size_t from = (size_t)node->type.byte_width;
 
     switch (node->type.kind) {
-    case ARROW_INT8: store_le32(dst, (uint32_t)((const int8_t *)data)[i]); break;
-    case ARROW_UINT8: store_le32(dst, data[i]); break;
-    case ARROW_INT16:
-        store_le32(dst, (uint32_t)(int32_t)(int16_t)load_le16(data + 2 * i));
-        break;
-    case ARROW_UINT16: store_le32(dst, load_le16(data + 2 * i)); break;
+    case ARROW_INT8: WIDEN(int8_t);
+    case ARROW_UINT8: WIDEN(uint8_t);
+    case ARROW_INT16: WIDEN(int16_t);
+    case ARROW_UINT16: WIDEN(uint16_t);
     case ARROW_DATE64:
-        v = days_of((int64_t)load_le64(data + 8 * i));
-        if (v < INT32_MIN || v > INT32_MAX) {
-            return fail_value(node, "date", v, err);
-        }
-        store_le32(dst, (uint32_t)v);
-        break;
-    case ARROW_TIME32: /* seconds */
-        v = (int64_t)(int32_t)load_le32(data + 4 * i) * 1000;
-        if (v < INT32_MIN || v > INT32_MAX) {
-            return fail_value(node, "time", v, err);
-        }
-        store_le32(dst, (uint32_t)v);
-        break;
-    case ARROW_TIMESTAMP: /* seconds */
-        if (!checked_mul_i64((int64_t)load_le64(data + 8 * i), 1000, &v)) {
-            return fail_value(node, "timestamp", (int64_t)load_le64(data + 8 * i), err);
-        }
-        store_le64(dst, (uint64_t)v);
-        break;
-    default: {
-        const size_t from = (size_t)node->type.byte_width;
-
-        assert(node->type.kind >= ARROW_DECIMAL32 && node->type.kind <= ARROW_DECIMAL256);
-        put_decimal(data + (size_t)i * from, from, dst, width);
-        break;
+        return put_dates(node, (const int64_t *)(const void *)data, n, (int32_t *)(void *)dst,
+                         err);
+    case ARROW_TIME32:
+        return put_times(node, (const int32_t *)(const void *)data, n, (int32_t *)(void *)dst,
+                         err);
+    case ARROW_TIMESTAMP:
+        return put_timestamps(node, (const int64_t *)(const void *)data, n,
+                              (int64_t *)(void *)dst, err);
+    default: break;
     }
+    assert(node->type.kind >= ARROW_DECIMAL32 && node->type.kind <= ARROW_DECIMAL256);
+    if (c->leaf->type != PQ_FIXED) {
+        return put_int_decimals(node, data, from, n, dst, width, err);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        put_decimal(data + (size_t)i * from, from, dst + (size_t)i * width, width);
     }
     return GREBE_OK;
 }
@@ -122,9 +191,8 @@ static grebe_status add_fixed(struct pw_chunk *c, const struct pw_node *node,
     if (is_copied(&node->type)) {
         memcpy(dst, data + (size_t)begin * width, len);
     } else {
-        for (int64_t i = 0; i < n && st == GREBE_OK; i++) {
-            st = put_one(node, data, begin + i, dst + (size_t)i * width, width, err);
-        }
+        st = put_converted(c, node, data + (size_t)begin * (size_t)node->type.byte_width, n, dst,
+                           err);
     }
     if (st == GREBE_OK) {
         c->values.len += len;
@@ -345,16 +413,6 @@ grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
     case PW_BYTES: return add_bytes(c, node, array, begin, n, err);
     }
     return GREBE_OK;
-}
-
-const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t i, size_t *len)
-{
-    const int64_t *ends = (const int64_t *)(const void *)c->ends.data;
-    const int64_t begin = i > 0 ? ends[i - 1] : 0;
-
-    assert(i < c->n_values);
-    *len = (size_t)(ends[i] - begin);
-    return c->values.data + begin;
 }
 
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end)

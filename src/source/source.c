@@ -44,6 +44,36 @@ grebe_status format_find(const grebe_context *ctx, const char *name,
                       error_quote(quoted, sizeof quoted, name, strlen(name)));
 }
 
+void page_bounds_release(struct page_bounds *p)
+{
+    if (p->arena.a != NULL) {
+        arena_release(&p->arena);
+    }
+    memset(p, 0, sizeof *p);
+}
+
+void format_write_options_from(const grebe_write_options *options,
+                               struct format_write_options *out)
+{
+    out->compression = options->compression;
+    out->compression_level = options->compression_level;
+    out->row_group_bytes = options->row_group_bytes;
+    out->row_group_rows = options->row_group_rows;
+    out->expected_rows = options->expected_rows;
+    out->is_profile_milvus = options->profile == GREBE_PROFILE_MILVUS;
+    out->encodings = options->encodings;
+    out->n_encodings = options->n_encodings;
+    out->bloom_columns = options->bloom_columns;
+    out->n_bloom_columns = options->n_bloom_columns;
+    out->bloom_rate = options->bloom_rate;
+    out->page_bytes = options->page_bytes;
+    out->page_rows = options->page_rows;
+    out->data_page_version = options->data_page_version;
+    out->is_without_statistics = options->is_without_statistics;
+    out->is_without_page_index = options->is_without_page_index;
+    out->is_without_checksums = options->is_without_checksums;
+}
+
 grebe_status format_of_file(struct io_store *store, const char *path,
                             const struct file_format **out, grebe_error *err)
 {

@@ -9,7 +9,9 @@
  */
 
 #include "arrow/arrow_stream.h"
+#include "base/arena.h"
 #include "expr/bounds.h"
+#include "grebe/table.h"
 #include "io/io.h"
 
 /** What the opener already knows of a file; 0: unknown. Wrong hints cost time, never truth. */
@@ -20,6 +22,16 @@ struct file_hints {
 
 /** A finding of a check; `is_error` false: a warning. Text is borrowed for the call. */
 typedef void (*check_fn)(void *arg, bool is_error, const char *place, const char *message);
+
+/** What a file tells of the pages of a column in one chunk. */
+struct page_bounds {
+    struct arena arena; /* owns the arrays and what the bounds point to */
+    size_t n;           /* pages; 0: nothing is told */
+    const int64_t *row_begin; /* shape [n + 1]: rows of the chunk, from 0 to all of them */
+    const struct column_bounds *bounds; /* shape [n] */
+};
+
+void page_bounds_release(struct page_bounds *p);
 
 struct format_reader;
 
@@ -50,6 +62,24 @@ struct format_reader_ops {
     /** Bounds of a top-level column in a chunk; everything unset when the file does not tell. */
     grebe_status (*bounds)(struct format_reader *r, int column, size_t chunk,
                            struct column_bounds *out, grebe_error *err);
+
+    /**
+     * Bounds of the pages of a top-level column in a chunk; out->n is 0 when the file does not tell,
+     * tells what cannot be true, or has one page. NULL: the format has no such bounds.
+     *
+     * @param out page_bounds_release(); also after a failure.
+     */
+    grebe_status (*page_bounds)(struct format_reader *r, int column, size_t chunk,
+                                struct page_bounds *out, grebe_error *err);
+
+    /**
+     * Whether a filter of the file leaves it possible that a top-level column holds the value in the
+     * chunk. *may is true when nothing is known. NULL: the format has no such filters.
+     *
+     * @param value As in struct column_bounds, shape [len].
+     */
+    grebe_status (*may_contain)(struct format_reader *r, int column, size_t chunk,
+                                const void *value, size_t len, bool *may, grebe_error *err);
 
     /** Stored bytes of the columns in the chunk: what reading it costs. */
     uint64_t (*stored_bytes)(struct format_reader *r, const int *columns, size_t n_columns,
@@ -86,6 +116,7 @@ struct format_reader {
     size_t n_chunks;             /* units of reading (row groups) with at least one row each */
     const int64_t *chunk_begin;  /* shape [n_chunks + 1], ascending from 0 to n_rows */
     uint64_t file_size_bytes;
+    bool skip_checksums; /* by the opener's wish, set before anything is read: they are not compared */
 };
 
 /** Chunk that holds the row: binary search. */
@@ -98,6 +129,16 @@ struct format_write_options {
     int64_t row_group_bytes;       /* in-memory bytes per row group; 0: default */
     int64_t row_group_rows;        /* most rows per group; 0: no such limit */
     int64_t expected_rows;         /* -1: unknown; lets the writer choose its group size */
+    bool is_bulk;                  /* whole columns will be read: larger groups and pages */
+    bool is_part;                  /* columns that are named below may be in another file */
+    int32_t data_page_version;     /* 1 or 2; 0: default */
+    int64_t page_bytes, page_rows; /* most of a scalar page; 0: default */
+    bool is_without_statistics, is_without_page_index, is_without_checksums;
+    const grebe_column_encoding *encodings; /* as in grebe_write_options */
+    size_t n_encodings;
+    const char *const *bloom_columns;
+    size_t n_bloom_columns;
+    double bloom_rate;             /* false positives; 0: default */
     bool is_without_dictionary;    /* values stand in pages as they are */
     bool is_profile_milvus;        /* exactly the reference's shapes (loon.md 5.6) */
     const struct key_value *metadata; /* written to the footer as given */
@@ -107,6 +148,10 @@ struct format_write_options {
 
 #define FORMAT_WRITE_OPTIONS_INIT \
     (struct format_write_options) { .compression_level = INT32_MIN, .expected_rows = -1 }
+
+/** What the two have in common goes from one to the other; the rest of `out` stays. */
+void format_write_options_from(const grebe_write_options *options,
+                               struct format_write_options *out);
 
 /** What a finished file is like. */
 struct file_summary {
@@ -134,6 +179,7 @@ struct format_writer {
 struct file_format {
     const char *name;              /* "parquet": --file-format, manifest, uri prefix */
     const char *const *extensions; /* NULL-ended, without the dot */
+    bool is_for_tables; /* data files of tables may be of it: other programs that read tables know it */
 
     /** Whether the bytes look like this format: the first head_len and the last tail_len. */
     bool (*sniff)(const unsigned char *head, size_t head_len, const unsigned char *tail,

@@ -176,6 +176,7 @@ static grebe_status file_new(const grebe_table *t, size_t group, size_t file,
     }
     GREBE_TRY(data_reader_open(t->ctx, t->store->store, t->snapshot->base, g->manifest, entry,
                                &f->reader, err));
+    f->reader->skip_checksums = t->skip_checksums;
     st = match_columns(t, f, err);
     if (st == GREBE_OK && t->snapshot->version > 0 && f->reader->ops->memory_bytes != NULL) {
         uint64_t unused = 0; /* what a file tells of its chunks is a part of the table: it must be true */

@@ -40,6 +40,7 @@ struct grebe_table {
     char *path;
     int32_t compat;
     bool is_packed; /* columns are stored under the numbers of fields, not under names */
+    bool skip_checksums; /* set before the table is given away */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */

@@ -212,6 +212,7 @@ static grebe_status open_version(grebe_context *ctx, struct table_store *store, 
         snapshot_drop(snapshot);
         return st;
     }
+    (*out)->skip_checksums = o->skip_checksums;
     /* The reference finds this out when it scans; a take works there all the same. */
     if (o->compat != GREBE_COMPAT_MILVUS && !o->is_for_inspection) {
         st = table_check_layout(*out, err);
@@ -337,6 +338,7 @@ grebe_status grebe_table_open_at(const grebe_table *table, const char *at, grebe
     GREBE_CHECK_ARG(err, table != NULL && out != NULL);
     grebe_table_open_options o = GREBE_TABLE_OPEN_OPTIONS_INIT;
     o.compat = table->compat;
+    o.skip_checksums = table->skip_checksums;
     *out = NULL;
     return open_path(table->ctx, table->store, table->path, &o, at, out, err);
 }

@@ -71,6 +71,51 @@ static grebe_status check_as_reference(const struct scan *s, grebe_error *err)
     return GREBE_OK;
 }
 
+/* Which columns the predicate reads, which ones can wait, and where the output takes them from. */
+static grebe_status plan_filter(struct scan *s, const int *where, size_t n_where, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    static const char *const nothing[1] = { NULL };
+    const struct plan *p = &s->plan;
+    const grebe_allocator *a = s->table->ctx->a;
+    size_t n_late = 0;
+    int *late = mem_alloc(a, p->n_output * sizeof *late);
+    s->sources = mem_alloc_zero(a, p->n_output * sizeof *s->sources);
+    if (late == NULL || s->sources == NULL) {
+        st = mem_fail(err, p->n_output * sizeof *s->sources, "a plan");
+        goto out;
+    }
+    GREBE_TRY(plan_new(s->table, nothing, 0, false, where, n_where, &s->where_plan, err));
+    for (size_t i = 0; i < p->n_output; i++) {
+        size_t k = 0;
+        while (k < n_where && where[k] != p->columns[i].column) {
+            k++;
+        }
+        s->sources[i] = (struct output_source){ k < n_where, -1, 0 };
+        if (k < n_where) {
+            s->sources[i].plan_group = s->where_plan.columns[k].plan_group;
+            s->sources[i].at = s->where_plan.columns[k].at;
+        } else if (p->columns[i].column >= 0) {
+            late[n_late++] = p->columns[i].column;
+        }
+    }
+    GREBE_TRY(plan_new(s->table, nothing, 0, false, late, n_late, &s->late_plan, err));
+    for (size_t i = 0, k = 0; i < p->n_output; i++) {
+        if (!s->sources[i].is_of_where && p->columns[i].column >= 0) {
+            s->sources[i].plan_group = s->late_plan.columns[k].plan_group;
+            s->sources[i].at = s->late_plan.columns[k++].at;
+        }
+    }
+    s->prune_files = mem_alloc_zero(a, s->where_plan.n_groups * sizeof *s->prune_files);
+    s->late_files = mem_alloc_zero(a, s->late_plan.n_groups * sizeof *s->late_files);
+    if (s->prune_files == NULL || s->late_files == NULL) {
+        st = mem_fail(err, s->where_plan.n_groups * sizeof *s->prune_files, "a plan");
+    }
+out:
+    mem_free(a, late, p->n_output * sizeof *late);
+    return st;
+}
+
 static grebe_status scan_open(struct scan *s, const grebe_scan_options *o, bool is_count,
                               grebe_error *err)
 {
@@ -89,18 +134,20 @@ static grebe_status scan_open(struct scan *s, const grebe_scan_options *o, bool 
         s->where = NULL;
     }
     const int *extra = s->where == NULL ? NULL : expr_columns(s->where, &n_where);
-    s->n_where = n_where;
+    s->is_count = is_count;
     GREBE_TRY(plan_new(s->table, is_count ? nothing : o->columns, is_count ? 0 : o->n_columns,
                        !is_count && o->with_row_id, extra, n_where, &s->plan, err));
     GREBE_TRY(resolve_rows(s, o, err));
+    if (s->where != NULL) {
+        GREBE_TRY(plan_filter(s, extra, n_where, err));
+    }
     if (table_is_milvus(s->table)) {
         GREBE_TRY(check_as_reference(s, err));
     }
     size_t n = s->plan.n_groups;
     s->cursors = mem_alloc_zero(a, n * sizeof *s->cursors);
     s->current = mem_alloc_zero(a, n * sizeof *s->current);
-    s->prune_files = mem_alloc_zero(a, n * sizeof *s->prune_files);
-    if (s->cursors == NULL || s->current == NULL || s->prune_files == NULL) {
+    if (s->cursors == NULL || s->current == NULL) {
         st = mem_fail(err, n * sizeof *s->cursors, "a scan");
         goto out;
     }
@@ -156,12 +203,22 @@ void scan_free(struct scan *s)
         }
         data_file_drop(s->cursors[g].file);
     }
-    for (size_t g = 0; s->prune_files != NULL && g < n; g++) {
+    while (s->first_piece != NULL) {
+        piece_pop(s);
+    }
+    for (size_t g = 0; s->prune_files != NULL && g < s->where_plan.n_groups; g++) {
         data_file_drop(s->prune_files[g]);
     }
+    for (size_t g = 0; s->late_files != NULL && g < s->late_plan.n_groups; g++) {
+        data_file_drop(s->late_files[g]);
+    }
+    mem_free(a, s->prune_files, s->where_plan.n_groups * sizeof *s->prune_files);
+    mem_free(a, s->late_files, s->late_plan.n_groups * sizeof *s->late_files);
+    mem_free(a, s->sources, s->plan.n_output * sizeof *s->sources);
+    plan_release(&s->where_plan);
+    plan_release(&s->late_plan);
     mem_free(a, s->cursors, n * sizeof *s->cursors);
     mem_free(a, s->current, n * sizeof *s->current);
-    mem_free(a, s->prune_files, n * sizeof *s->prune_files);
     mem_free(a, s->segments, s->segments_capacity * sizeof *s->segments);
     plan_release(&s->plan);
     expr_free(s->where);
@@ -228,26 +285,6 @@ out:
     return st;
 }
 
-grebe_status scan_eval(const struct scan *s, int64_t n, uint8_t *keep, int64_t *n_true,
-                       grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const struct plan *p = &s->plan;
-    const grebe_allocator *a = s->table->ctx->a;
-    const struct ArrowArray **columns = mem_alloc_zero(a, s->n_where * sizeof *columns);
-    if (columns == NULL) {
-        return mem_fail(err, s->n_where * sizeof *columns, "columns");
-    }
-    for (size_t i = 0; i < s->n_where; i++) {
-        const struct plan_column *c = &p->columns[p->n_columns - s->n_where + i];
-        assert(c->plan_group >= 0); /* columns of the table lie in groups */
-        columns[i] = s->current[c->plan_group].children[c->at];
-    }
-    st = expr_eval(s->where, columns, n, keep, n_true, err);
-    mem_free(a, columns, s->n_where * sizeof *columns);
-    return st;
-}
-
 /* ---- batches ---- */
 
 /* The output columns of a step, moved out of the groups' rows. */
@@ -280,60 +317,28 @@ out:
     return st;
 }
 
-/* Rows that the predicate keeps; out stays empty when it keeps none. */
-static grebe_status filter_batch(struct scan *s, int64_t begin, int64_t n, uint8_t *keep,
-                                 struct ArrowArray *out, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    int64_t n_true = 0;
-    struct ArrowArray all = { 0 };
-    const grebe_allocator *a = s->table->ctx->a;
-    GREBE_TRY(scan_eval(s, n, keep, &n_true, err));
-    if (n_true == 0) {
-        goto out;
-    }
-    for (int64_t i = n; n_true > s->n_left;) { /* the limit: forget the last ones */
-        i--;
-        n_true -= bit_get(keep, i);
-        bit_clear(keep, i);
-    }
-    GREBE_TRY(build_batch(s, begin, n, &all, err));
-    if (n_true == n) {
-        array_move(out, &all);
-    } else {
-        GREBE_TRY(array_filter(a, &s->plan.schema, &all, keep, out, err));
-    }
-out:
-    array_release(&all);
-    return st;
-}
-
 static grebe_status scan_next(void *self, struct ArrowArray *out, grebe_error *err)
 {
     struct scan *s = self;
-    const grebe_allocator *a = s->table->ctx->a;
+    grebe_status st = GREBE_OK;
+    int64_t begin = 0;
+    int64_t n = 0;
     out->release = NULL;
-    while (out->release == NULL && s->n_left > 0) {
-        int64_t begin = 0;
-        int64_t n = 0;
-        grebe_status st = scan_step(s, &begin, &n, err);
-        if (st == GREBE_OK && s->where == NULL) {
-            st = build_batch(s, begin, n, out, err);
-        } else if (st == GREBE_OK) {
-            uint8_t *keep = mem_alloc_zero(a, bitmap_bytes(n));
-            st = keep == NULL ? mem_fail(err, bitmap_bytes(n), "a bitmap")
-                              : filter_batch(s, begin, n, keep, out, err);
-            mem_free(a, keep, bitmap_bytes(n));
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-    }
-    if (out->release == NULL) {
+    if (s->n_left == 0) {
         return GREBE_END;
     }
-    s->n_left -= min_i64(s->n_left, out->length);
-    return GREBE_OK;
+    if (s->where != NULL) {
+        st = scan_filtered_next(s, out, err);
+    } else {
+        st = scan_step(s, &begin, &n, err);
+        if (st == GREBE_OK) {
+            st = build_batch(s, begin, n, out, err);
+        }
+    }
+    if (st == GREBE_OK) {
+        s->n_left -= min_i64(s->n_left, out->length);
+    }
+    return st;
 }
 
 static grebe_status scan_schema(void *self, struct ArrowSchema *out, grebe_error *err)
@@ -366,7 +371,6 @@ grebe_status grebe_table_count(const grebe_table *table, const grebe_scan_option
 {
     GREBE_CHECK_ARG(err, table != NULL && out != NULL);
     struct scan *s = NULL;
-    const grebe_allocator *a = table->ctx->a;
     *out = 0;
     grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
     grebe_status st = options_copy(&o, sizeof o, options, err);
@@ -377,31 +381,12 @@ grebe_status grebe_table_count(const grebe_table *table, const grebe_scan_option
     if (st != GREBE_OK) {
         return st;
     }
-    int64_t total = 0;
     if (s->where == NULL) {
-        total = s->row_end - s->row_begin;
-        goto out;
+        *out = s->row_end - s->row_begin;
+    } else {
+        st = scan_filtered_count(s, out, err);
+        *out = st == GREBE_OK ? *out : 0;
     }
-    for (;;) {
-        int64_t begin = 0;
-        int64_t n = 0;
-        int64_t n_true = 0;
-        st = scan_step(s, &begin, &n, err);
-        if (st != GREBE_OK) {
-            break;
-        }
-        uint8_t *keep = mem_alloc_zero(a, bitmap_bytes(n));
-        st = keep == NULL ? mem_fail(err, bitmap_bytes(n), "a bitmap")
-                          : scan_eval(s, n, keep, &n_true, err);
-        mem_free(a, keep, bitmap_bytes(n));
-        if (st != GREBE_OK) {
-            break;
-        }
-        total += n_true;
-    }
-    st = st == GREBE_END ? GREBE_OK : st;
-out:
-    *out = st == GREBE_OK ? total : 0;
     scan_free(s);
     return st;
 }

@@ -3,8 +3,11 @@
 #define GREBE_TABLE_TABLE_SCAN_H
 
 /*
- * The machine behind scan, count and explain: which rows are looked at (scan_rows.c), chunks
- * read ahead on the pool (scan_chunks.c), batches cut out of them (table_scan.c).
+ * The machine behind scan, count and explain: which rows are looked at (scan_rows.c), batches
+ * (table_scan.c). Without a predicate, chunks of every column group are read ahead on the pool
+ * and cut at common edges (scan_chunks.c). With one, the unit is a piece: the predicate's columns
+ * of one chunk are read and evaluated, then the other columns of the rows that remain
+ * (scan_piece.c, scan_filter.c).
  */
 
 #include "base/pool.h"
@@ -14,6 +17,7 @@
 /** Rows [begin, end) of the table that are looked at: a predicate could not rule them out. */
 struct segment {
     int64_t begin, end;
+    int64_t window_end; /* segments of one window lie in one chunk of each group of the predicate */
 };
 
 /** Where one group of the plan stands. */
@@ -39,6 +43,38 @@ struct chunk {
     struct chunk *next;
 };
 
+/**
+ * Candidates of one window on their way to batches. What the task makes belongs to it until it was
+ * waited for, and to the stream's thread afterwards. Candidates are counted from 0 on.
+ */
+struct piece {
+    struct task task; /* first; must not move */
+    struct scan *scan;
+    struct segment *spans; /* rows that are candidates, ascending, shape [n_spans] */
+    size_t n_spans;
+    int64_t n_rows;           /* candidates */
+    int64_t n_wanted;         /* the limit when it was started: no more matches are needed */
+    struct data_file **files; /* shape [n groups of the predicate] */
+    uint32_t threads;
+    uint64_t cost_bytes;
+    bool is_done; /* the task was waited for */
+    uint8_t *keep; /* a bit for each candidate */
+    int64_t n_kept;
+    struct ArrowArray *where;   /* by group of the predicate: its columns of all candidates */
+    int64_t part_begin, part_end; /* candidates whose rows are in `rows` */
+    struct array_shared *rows;  /* output columns of the kept ones among them; NULL: not made yet */
+    int64_t pos;                /* next candidate to give … */
+    int64_t given;              /* … and how many rows of `rows` were given */
+    struct piece *next;
+};
+
+/** Where an output column of a scan with a predicate is taken from. */
+struct output_source {
+    bool is_of_where; /* from a piece's `where`, else from the late columns */
+    int plan_group;   /* of that plan; -1: none, or the row id */
+    int at;
+};
+
 /*
  * Invariants: all cursors walk the same segments; the chunks of a cursor are adjacent within a
  * segment; the heads of all cursors cover `pos` whenever scan_step gives rows.
@@ -46,10 +82,8 @@ struct chunk {
 struct scan {
     grebe_table *table; /* one reference */
     struct call call;
-    struct plan plan;
-    struct expr *where; /* NULL: none, or not to be applied */
-    size_t n_where;      /* the last columns of the plan */
-
+    struct plan plan;   /* all columns that are read */
+    bool is_count;
     int64_t row_begin, row_end; /* rows of the table */
     int64_t batch_rows;
     int64_t n_left; /* of the limit */
@@ -57,15 +91,25 @@ struct scan {
     struct segment *segments; /* found so far, shape [n_segments] */
     size_t n_segments, segments_capacity;
     int64_t pruned_to; /* rows before this are in segments or ruled out */
-    struct data_file **prune_files; /* shape [plan.n_groups]: files of the predicate's columns */
 
+    /* With a predicate. */
+    struct expr *where;      /* NULL: none, or not to be applied */
+    struct plan where_plan;  /* its columns, in the order of expr_columns */
+    struct plan late_plan;   /* output columns that are not among them */
+    struct output_source *sources;  /* shape [plan.n_output] */
+    struct data_file **prune_files; /* shape [where_plan.n_groups]: those opened last */
+    struct data_file **late_files;  /* shape [late_plan.n_groups] */
+    size_t next_segment;            /* of the next piece */
+    struct piece *first_piece, *last_piece;
+
+    /* Without one. */
     struct cursor *cursors; /* shape [plan.n_groups] */
-    size_t n_ahead;         /* chunks started and not consumed */
-    uint64_t ahead_bytes;
-
-    int64_t pos; /* next row to give */
+    int64_t pos;            /* next row to give */
     size_t pos_segment;
     struct ArrowArray *current; /* shape [plan.n_groups]: rows of the step */
+
+    size_t n_ahead; /* chunks or pieces started and not consumed */
+    uint64_t ahead_bytes;
 };
 
 /**
@@ -77,15 +121,11 @@ grebe_status scan_new(const grebe_table *t, const grebe_scan_options *options, b
 void scan_free(struct scan *s); /* NULL accepted */
 
 /**
- * The next rows: s->current[g] holds `*n` rows of each group from table row *begin on.
+ * The next rows of a scan without a predicate: s->current[g] holds `*n` rows of each group from table row *begin on.
  *
  * @return GREBE_OK; GREBE_END.
  */
 grebe_status scan_step(struct scan *s, int64_t *begin, int64_t *n, grebe_error *err);
-
-/** For which rows of the step the predicate is true; keep: shape [bitmap_bytes(n)]. */
-grebe_status scan_eval(const struct scan *s, int64_t n, uint8_t *keep, int64_t *n_true,
-                       grebe_error *err);
 
 /** Segment i, found when it is not known yet. GREBE_END: there is none. scan_rows.c */
 grebe_status scan_segment(struct scan *s, size_t i, struct segment *out, grebe_error *err);
@@ -105,5 +145,20 @@ grebe_status scan_read_ahead(struct scan *s, grebe_error *err);
 grebe_status chunk_wait(struct chunk *c, grebe_error *err);
 /** Drop the head of a cursor. */
 void cursor_pop(struct scan *s, struct cursor *c);
+
+/** The next batch of a scan with a predicate. GREBE_END. scan_filter.c */
+grebe_status scan_filtered_next(struct scan *s, struct ArrowArray *out, grebe_error *err);
+/** How many rows all pieces that remain keep. */
+grebe_status scan_filtered_count(struct scan *s, int64_t *out, grebe_error *err);
+/** Drop the first piece. */
+void piece_pop(struct scan *s);
+
+/** The task of a piece: read, evaluate, and make the first part. scan_piece.c */
+grebe_status piece_run(void *piece, grebe_error *err);
+/** The output rows of kept candidates from `begin` on, as many as memory allows, into p->rows. */
+grebe_status piece_make_part(struct piece *p, int64_t begin, const struct call *call,
+                             grebe_error *err);
+/** Drop what the task made and what the piece holds. */
+void piece_free(struct piece *p);
 
 #endif

@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "arrow/arrow_stream.h"
+#include "arrow/rows_fit.h"
 #include "base/checked.h"
 #include "base/pool.h"
 
@@ -137,6 +139,37 @@ static grebe_status name_file(struct grebe_txn *x, const struct stage_group *gro
     return st;
 }
 
+/* Whether the name is a column, or a path below one. */
+static bool is_column(const struct stage *s, const char *name)
+{
+    for (int64_t i = 0; i < s->schema.n_children; i++) {
+        const char *column = s->schema.children[i]->name;
+        const size_t len = strlen(column);
+        if (strncmp(name, column, len) == 0 && (name[len] == '\0' || name[len] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static grebe_status check_named_columns(const struct stage *s, grebe_error *err)
+{
+    const grebe_write_options *o = s->options;
+    const char *missing = NULL;
+    char quoted[80];
+    for (size_t i = 0; i < o->n_encodings; i++) {
+        const char *name = o->encodings[i].column;
+        missing = name != NULL && !is_column(s, name) ? name : missing;
+    }
+    for (size_t i = 0; i < o->n_bloom_columns; i++) {
+        missing = is_column(s, o->bloom_columns[i]) ? missing : o->bloom_columns[i];
+    }
+    return missing == NULL
+               ? GREBE_OK
+               : GREBE_FAIL(err, GREBE_EINVAL, "encodings and bloom filters: no column \"%s\"",
+                            error_quote(quoted, sizeof quoted, missing, strlen(missing)));
+}
+
 static grebe_status make_folder(struct stage_run *run, grebe_error *err)
 {
     struct grebe_txn *x = run->s->txn;
@@ -156,14 +189,10 @@ static grebe_status make_folder(struct stage_run *run, grebe_error *err)
 static struct format_write_options file_options(const struct stage *s)
 {
     struct format_write_options o = FORMAT_WRITE_OPTIONS_INIT;
-    o.compression = s->options->compression;
-    o.compression_level = s->options->compression_level;
-    o.row_group_bytes = s->options->row_group_bytes;
-    o.row_group_rows = s->options->row_group_rows;
-    o.expected_rows = s->options->expected_rows;
+    format_write_options_from(s->options, &o);
+    o.is_profile_milvus = o.is_profile_milvus || s->txn->profile == GREBE_PROFILE_MILVUS;
     o.is_without_dictionary = s->plan->is_without_dictionary;
-    o.is_profile_milvus = s->options->profile == GREBE_PROFILE_MILVUS ||
-                          s->txn->profile == GREBE_PROFILE_MILVUS;
+    o.is_part = true; /* a column that the options name is in one of the files */
     o.call = s->call;
     o.call.progress = NULL;
     return o;
@@ -183,6 +212,11 @@ static grebe_status open_file(struct stage_run *run, size_t g, grebe_error *err)
                         s->groups[g].format);
         goto out;
     }
+    if (!format->is_for_tables) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "file format: tables are not written in \"%s\"",
+                        format->name);
+        goto out;
+    }
     if (f->schema.release == NULL) {
         GREBE_TRY(file_schema(s, &s->groups[g], &f->schema, err));
     }
@@ -198,7 +232,10 @@ out:
 /* A file for every group that has none, before rows are written. */
 static grebe_status open_files(struct stage_run *run, grebe_error *err)
 {
-    grebe_status st = run->has_folder ? GREBE_OK : make_folder(run, err);
+    grebe_status st = check_named_columns(run->s, err);
+    if (st == GREBE_OK && !run->has_folder) {
+        st = make_folder(run, err);
+    }
     for (size_t g = 0; g < run->s->n_groups && st == GREBE_OK; g++) {
         if (run->s->groups[g].n_columns > 0 && run->files[g].writer == NULL) {
             st = open_file(run, g, err);

@@ -154,25 +154,6 @@ grebe_status stage_write(struct stage *s, struct ArrowArrayStream *rows,
                          const struct ArrowSchema *rows_schema, struct ArrowArray *first,
                          struct staged **out, grebe_error *err);
 
-/* ---- fitting: table_fit.c ---- */
-
-/** How batches of one schema become batches of another, by name. */
-struct fit {
-    const grebe_allocator *a;
-    const struct ArrowSchema *from; /* borrowed */
-    const struct ArrowSchema *to;   /* borrowed */
-    int *source;     /* shape [to columns]: column of from; -1: null */
-    bool *widens;    /* shape [to columns] */
-};
-
-/** @return also GREBE_ESCHEMA: column, expected and found type. */
-grebe_status fit_new(const grebe_allocator *a, const struct ArrowSchema *from,
-                     const struct ArrowSchema *to, struct fit *out, grebe_error *err);
-void fit_release(struct fit *f);
-/** batch is moved in, also on failure. */
-grebe_status fit_batch(const struct fit *f, struct ArrowArray *batch, struct ArrowArray *out,
-                       grebe_error *err);
-
 /* ---- grouping: table_group.c, table_policy.c ---- */
 
 /**

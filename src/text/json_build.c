@@ -8,6 +8,7 @@
 struct build {
     const grebe_allocator *a;
     const char *name; /* of the input */
+    uint64_t *n_values; /* of all arrays so far */
     grebe_error *err;
 };
 
@@ -118,6 +119,24 @@ static void put_json(struct json_writer *w, const struct json_value *v)
     }
 }
 
+grebe_status json_put_value(struct buf *dst, const struct json_value *v, grebe_error *err)
+{
+    struct json_writer w;
+    json_begin(&w, dst, 0, err);
+    put_json(&w, v);
+    return json_end(&w);
+}
+
+int json_value_depth(const struct json_value *v)
+{
+    int deepest = 0;
+    for (size_t i = 0; (v->type == JSON_ARRAY || v->type == JSON_OBJECT) && i < v->n; i++) {
+        int depth = json_value_depth(v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest + (v->type == JSON_ARRAY || v->type == JSON_OBJECT);
+}
+
 static grebe_status build_strings(const struct build *b, bool is_json,
                                   const struct json_value *const *values, size_t n,
                                   struct ArrowArray *out)
@@ -134,10 +153,7 @@ static grebe_status build_strings(const struct build *b, bool is_json,
             continue;
         }
         if (is_json) {
-            struct json_writer w;
-            json_begin(&w, &text, 0, b->err);
-            put_json(&w, v);
-            GREBE_TRY(json_end(&w));
+            GREBE_TRY(json_put_value(&text, v, b->err));
         } else if (v->type == JSON_STRING) {
             GREBE_TRY(buf_put(&text, v->text, v->n, b->err));
         } else {
@@ -307,6 +323,12 @@ static grebe_status build_any(const struct build *b, const struct json_shape *s,
     int64_t n_children = s->form == JSON_FORM_LIST     ? 1
                          : s->form == JSON_FORM_STRUCT ? (int64_t)s->n_fields
                                                        : 0;
+    *b->n_values += n;
+    if (*b->n_values > JSON_VALUES_MAX) {
+        return GREBE_FAIL(b->err, GREBE_ELIMIT,
+                          "%s: expected objects that have most of their fields, found rows with "
+                          "more than %d values, missing ones counted", b->name, JSON_VALUES_MAX);
+    }
     if (s->form == JSON_FORM_NULL) {
         return build_nulls(b, values, n, out);
     }
@@ -332,6 +354,7 @@ grebe_status json_build(const grebe_allocator *a, const char *name, const struct
                         const struct json_value *const *values, size_t n, struct ArrowArray *out,
                         grebe_error *err)
 {
-    const struct build b = { a, name, err };
+    uint64_t n_values = 0;
+    const struct build b = { a, name, &n_values, err };
     return build_any(&b, s, values, n, out);
 }

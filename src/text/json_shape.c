@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/checked.h"
+#include "base/hash.h"
+
 /* Deeper values are kept as JSON text: an Arrow type has rows and list items on top. */
 enum { DEPTH_MAX = ARROW_DEPTH_MAX - 8 };
 
@@ -12,23 +15,85 @@ void json_shape_init(struct json_shape *s)
     s->types = TEXT_ANY;
 }
 
+/* Objects of more fields have a table. */
+enum { FIELDS_FEW = 12 };
+
+static bool is_named(const struct json_field *f, const char *name, size_t len)
+{
+    return f->len == len && memcmp(f->name, name, len) == 0;
+}
+
+static size_t slot_of(const struct json_shape *s, const char *name, size_t len)
+{
+    size_t slot = (size_t)hash_bytes(name, len, 0) & s->mask;
+    while (s->table[slot] != NULL && !is_named(s->table[slot], name, len)) {
+        slot = (slot + 1) & s->mask;
+    }
+    return slot;
+}
+
 struct json_field *json_shape_field(const struct json_shape *s, const char *name, size_t len,
                                     struct json_field *hint)
 {
-    if (hint != NULL && hint->len == len && memcmp(hint->name, name, len) == 0) {
+    if (hint != NULL && is_named(hint, name, len)) {
         return hint;
     }
+    if (s->table != NULL) {
+        return s->table[slot_of(s, name, len)];
+    }
     for (struct json_field *f = s->first; f != NULL; f = f->next) {
-        if (f->len == len && memcmp(f->name, name, len) == 0) {
+        if (is_named(f, name, len)) {
             return f;
         }
     }
     return NULL;
 }
 
-static grebe_status find_or_add(struct arena *ar, struct json_shape *s, const char *name,
-                                size_t len, struct json_field *hint, struct json_field **out,
-                                grebe_error *err)
+/* A field that was added into the table, which is at most half full. */
+static grebe_status put_in_table(struct arena *ar, struct json_shape *s, struct json_field *f,
+                                 grebe_error *err)
+{
+    if (s->n_fields <= FIELDS_FEW) {
+        return GREBE_OK;
+    }
+    if (s->table != NULL && 2 * s->n_fields <= s->mask + 1) {
+        s->table[slot_of(s, f->name, f->len)] = f;
+        return GREBE_OK;
+    }
+    size_t n = s->table == NULL ? 64 : 2 * (s->mask + 1);
+    struct json_field **table = arena_array(ar, n, sizeof(void *));
+    if (table == NULL) {
+        return mem_fail(err, n * sizeof(void *), "names of fields");
+    }
+    s->table = table;
+    s->mask = n - 1;
+    for (struct json_field *g = s->first; g != NULL; g = g->next) {
+        s->table[slot_of(s, g->name, g->len)] = g;
+    }
+    return GREBE_OK;
+}
+
+/* See json_field.head. */
+static void set_head(struct json_field *f)
+{
+    char head[8] = { 0 };
+    for (size_t i = 0; i < f->len; i++) {
+        if (f->name[i] == '"' || f->name[i] == '\\' || (unsigned char)f->name[i] < 0x20) {
+            return;
+        }
+    }
+    size_t n = min_size(f->len, sizeof head);
+    memcpy(head, f->name, n);
+    if (n < sizeof head) {
+        head[n++] = '"';
+    }
+    f->head = load_le64(head);
+    f->head_mask = n == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * n)) - 1;
+}
+
+grebe_status json_shape_field_of(struct arena *ar, struct json_shape *s, const char *name,
+                                 size_t len, struct json_field *hint, struct json_field **out,
+                                 grebe_error *err)
 {
     *out = json_shape_field(s, name, len, hint);
     if (*out != NULL) {
@@ -49,15 +114,16 @@ static grebe_status find_or_add(struct arena *ar, struct json_shape *s, const ch
     f->name = copy;
     f->len = len;
     f->index = s->n_fields;
+    set_head(f);
     json_shape_init(&f->shape);
     *(s->last != NULL ? &s->last->next : &s->first) = f;
     s->last = f;
     s->n_fields++;
     *out = f;
-    return GREBE_OK;
+    return put_in_table(ar, s, f, err);
 }
 
-static grebe_status need_item(struct arena *ar, struct json_shape *s, grebe_error *err)
+grebe_status json_shape_need_item(struct arena *ar, struct json_shape *s, grebe_error *err)
 {
     if (s->item == NULL) {
         s->item = arena_alloc(ar, sizeof *s->item);
@@ -76,7 +142,7 @@ static grebe_status add_object(struct arena *ar, struct json_shape *s, const str
     s->seen |= JSON_SEEN_OBJECT;
     for (size_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        grebe_status st = find_or_add(ar, s, m->key, m->key_len, f != NULL ? f->next : s->first, &f,
+        grebe_status st = json_shape_field_of(ar, s, m->key, m->key_len, f != NULL ? f->next : s->first, &f,
                                       err);
         if (st == GREBE_OK) {
             st = json_shape_add(ar, &f->shape, &m->value, err);
@@ -110,7 +176,7 @@ grebe_status json_shape_add(struct arena *ar, struct json_shape *s, const struct
         break;
     case JSON_ARRAY:
         s->seen |= JSON_SEEN_ARRAY;
-        st = need_item(ar, s, err);
+        st = json_shape_need_item(ar, s, err);
         for (size_t i = 0; st == GREBE_OK && i < v->n; i++) {
             st = json_shape_add(ar, s->item, &v->items[i], err);
         }
@@ -128,11 +194,11 @@ grebe_status json_shape_merge(struct arena *ar, struct json_shape *s, const stru
     s->seen |= from->seen;
     s->types &= from->types;
     if (from->item != NULL) {
-        GREBE_TRY(need_item(ar, s, err));
+        GREBE_TRY(json_shape_need_item(ar, s, err));
         GREBE_TRY(json_shape_merge(ar, s->item, from->item, err));
     }
     for (const struct json_field *g = from->first; g != NULL; g = g->next) {
-        GREBE_TRY(find_or_add(ar, s, g->name, g->len, f != NULL ? f->next : s->first, &f, err));
+        GREBE_TRY(json_shape_field_of(ar, s, g->name, g->len, f != NULL ? f->next : s->first, &f, err));
         GREBE_TRY(json_shape_merge(ar, &f->shape, &g->shape, err));
     }
 out:
@@ -164,6 +230,19 @@ void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
         json_shape_resolve(s->item, depth + 1, n_leaves);
     }
     ++*n_leaves;
+}
+
+bool json_shape_has_empty(const struct json_shape *s)
+{
+    bool has = s->form == JSON_FORM_TEXT && s->seen == JSON_SEEN_OBJECT && s->n_fields == 0;
+    if (s->form == JSON_FORM_LIST) {
+        has = json_shape_has_empty(s->item);
+    }
+    for (const struct json_field *f = s->first; s->form == JSON_FORM_STRUCT && f != NULL && !has;
+         f = f->next) {
+        has = json_shape_has_empty(&f->shape);
+    }
+    return has;
 }
 
 grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape *s,

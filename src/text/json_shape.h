@@ -8,6 +8,7 @@
  */
 
 #include "arrow/arrow_array.h"
+#include "text/json_cursor.h"
 #include "text/text_type.h"
 #include "wire/json.h"
 
@@ -28,6 +29,8 @@ struct json_shape {
     unsigned seen, types;
     struct json_field *first, *last;
     size_t n_fields;
+    struct json_field **table; /* by the hash of the name, once there are many; shape [mask + 1] */
+    size_t mask;
     struct json_shape *item;
     enum json_form form;
     unsigned type; /* JSON_FORM_VALUE: one bit of enum text_type, 0: string */
@@ -37,14 +40,49 @@ struct json_field {
     const char *name; /* in the arena, NUL-terminated */
     size_t len;
     size_t index; /* of its shape's fields */
+    /* The first bytes of the name with the quote behind it, as they stand in text; mask 0: the
+     * name is not written as it is. */
+    uint64_t head, head_mask;
     struct json_shape shape;
     struct json_field *next;
+    struct json_field *guess; /* followed it in the object before; for the one thread that infers */
 };
+
+/** Values of one batch, the missing ones counted: sparse rows must not take memory without end. */
+enum { JSON_VALUES_MAX = 1 << 26 };
 
 /** Fields of one struct. */
 enum { JSON_FIELDS_MAX = 16384 };
 
 void json_shape_init(struct json_shape *s);
+
+/**
+ * Take in the value at the cursor, which comes to stand behind it.
+ *
+ * @param depth   Of the value, 0: a row.
+ * @param scratch For names and texts with escapes.
+ * @return also JSON_ODD.
+ */
+grebe_status json_shape_see(struct arena *ar, struct json_shape *s, struct json_cursor *c, int depth,
+                            struct buf *scratch, grebe_error *err);
+
+/** Whether the name of f in quotes stands at p; names of up to 7 bytes without a call. */
+static inline bool json_field_is_at(const struct json_field *f, const char *p, const char *end)
+{
+    if (f->head_mask == 0 || (size_t)(end - p) < f->len + 2 || end - p < 9 ||
+        ((load_le64(p + 1) ^ f->head) & f->head_mask) != 0) {
+        return false;
+    }
+    return f->len < 8 || (memcmp(p + 1 + 8, f->name + 8, f->len - 8) == 0 && p[1 + f->len] == '"');
+}
+
+/** The field of that name, added when there is none. @param hint May be NULL. */
+grebe_status json_shape_field_of(struct arena *ar, struct json_shape *s, const char *name,
+                                 size_t len, struct json_field *hint, struct json_field **out,
+                                 grebe_error *err);
+
+/** The shape of the items, made when there is none. */
+grebe_status json_shape_need_item(struct arena *ar, struct json_shape *s, grebe_error *err);
 
 /** Take in one value. GREBE_OK; GREBE_ELIMIT (fields), GREBE_ENOMEM. */
 grebe_status json_shape_add(struct arena *ar, struct json_shape *s, const struct json_value *v,
@@ -55,6 +93,9 @@ grebe_status json_shape_merge(struct arena *ar, struct json_shape *s, const stru
 
 /** Decide form and type at every depth; adds the leaves up. */
 void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves);
+
+/** Whether a place of a resolved shape had objects, but none with a field. */
+bool json_shape_has_empty(const struct json_shape *s);
 
 /** The field of that name, looked for first at `hint` (may be NULL). */
 struct json_field *json_shape_field(const struct json_shape *s, const char *name, size_t len,
@@ -74,5 +115,10 @@ grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape
 grebe_status json_build(const grebe_allocator *a, const char *name, const struct json_shape *s,
                         const struct json_value *const *values, size_t n, struct ArrowArray *out,
                         grebe_error *err);
+
+/** The value as JSON text, numbers as they were written. */
+grebe_status json_put_value(struct buf *dst, const struct json_value *v, grebe_error *err);
+/** How many arrays and objects it has inside each other. */
+int json_value_depth(const struct json_value *v);
 
 #endif

@@ -10,7 +10,10 @@
 #include "text/text_csv_internal.h"
 #include "text/text_wave.h"
 
-enum { BLOCK_BYTES = 4 << 20 };
+enum { BLOCK_BYTES = 2 << 20 };
+
+/* Values of one batch, those that ragged rows do not have counted. */
+enum { VALUES_MAX = 1 << 26 };
 
 struct csv_column {
     unsigned types; /* all that fit; after inference one bit, or 0 */
@@ -93,8 +96,8 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
         struct csv_cell c = split->cells.cells[i];
         buf_clear(&text);
         GREBE_TRY(buf_reserve(&text, c.len + 32, err));
-        if (!s->o.has_no_header) {
-            text.len = csv_copy_text((char *)text.data, split->block->data, c);
+        if (s->o.header == TEXT_HEADER_YES) {
+            text.len = csv_copy_text(&s->o, (char *)text.data, split->block->data, c);
         }
         size_t well = utf8_valid_prefix(text.data, text.len);
         if (well < text.len || memchr(text.data, 0, text.len) != NULL) {
@@ -128,10 +131,11 @@ static grebe_status read_header(struct csv_stream *s, grebe_error *err)
     }
     size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
     struct text_block block = { r->data + r->at, len, r->line, 1 };
-    struct csv_split split = { &s->o, r->name, &block, 0, { s->wave.ctx->a, NULL, 0, 0 } };
+    struct csv_split split;
     if (s->o.delimiter == 0) {
-        s->o.delimiter = csv_sniff_delimiter(block.data, len);
+        s->o.delimiter = csv_sniff_delimiter(&s->o, block.data, len);
     }
+    csv_split_init(&split, s->wave.ctx->a, &s->o, r->name, &block);
     do {
         split.cells.n = 0;
         GREBE_TRY(csv_next_record(&split, &n, &begin, err));
@@ -158,7 +162,7 @@ static grebe_status read_header(struct csv_stream *s, grebe_error *err)
     }
     s->n_columns = n;
     GREBE_TRY(make_names(s, &split, err));
-    text_reader_skip(r, s->o.has_no_header ? begin : split.at);
+    text_reader_skip(r, s->o.header == TEXT_HEADER_YES ? split.at : begin);
 out:
     csv_split_release(&split);
     return st;
@@ -171,51 +175,76 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     struct csv_stream *s = slot->owner;
     struct csv_column *found = s->findings + slot->index * s->n_columns;
     size_t n_rows = 0;
-    struct csv_split split = { &s->o, s->wave.reader.name, &slot->block, 0,
-                               { s->wave.ctx->a, NULL, 0, 0 } };
+    struct csv_split split;
+    grebe_status st = GREBE_OK;
+    csv_split_init(&split, s->wave.ctx->a, &s->o, s->wave.reader.name, &slot->block);
     memcpy(found, s->columns, s->n_columns * sizeof *found);
-    grebe_status st = csv_split_block(&split, s->n_columns, &n_rows, err);
-    for (size_t k = 0; st == GREBE_OK && k < s->n_columns; k++) {
-        csv_infer_column(&split, n_rows, s->n_columns, k, &found[k].types, &found[k].is_seen);
-    }
+    do {
+        st = csv_split_rows(&split, s->n_columns, &n_rows, err);
+        for (size_t k = 0; st == GREBE_OK && k < s->n_columns; k++) {
+            csv_infer_column(&split, n_rows, s->n_columns, k, &found[k].types,
+                             &found[k].is_seen);
+        }
+    } while (st == GREBE_OK && n_rows > 0);
     csv_split_release(&split);
     return st;
 }
 
-static grebe_status infer(struct csv_stream *s, grebe_error *err)
+/* What fits all values of the view. */
+static grebe_status infer_view(struct csv_stream *s, struct text_reader *view, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = s->wave.ctx->a;
-    struct text_reader view;
-    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
     for (size_t k = 0; k < s->n_columns; k++) {
-        s->columns[k].types = TEXT_ANY;
-    }
-    size_t bytes = s->wave.n_slots * s->n_columns * sizeof *s->findings;
-    s->findings = mem_alloc(a, bytes);
-    if (s->findings == NULL) {
-        st = mem_fail(err, bytes, "columns");
-        goto out;
+        s->columns[k] = (struct csv_column){ TEXT_ANY, false };
     }
     for (;;) {
         size_t n = 0;
-        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
-        if (n == 0) {
-            break;
+        grebe_status st = text_wave_run(&s->wave, view, infer_slot, &n, err);
+        if (st != GREBE_OK || n == 0) {
+            return st;
         }
         for (size_t i = 0; i < n * s->n_columns; i++) {
             s->columns[i % s->n_columns].types &= s->findings[i].types;
             s->columns[i % s->n_columns].is_seen |= s->findings[i].is_seen;
         }
     }
+}
+
+static grebe_status set_types(struct csv_stream *s, grebe_error *err)
+{
     for (size_t k = 0; k < s->n_columns; k++) {
         struct ArrowSchema typed = { 0 };
         struct csv_column *c = &s->columns[k];
         c->types = text_type_narrowest(c->types);
-        GREBE_TRY(schema_new(a, c->is_seen ? text_type_format(c->types) : "n",
-                             s->schema.children[k]->name, true, 0, &typed, err));
+        grebe_status st = schema_new(s->wave.ctx->a, c->is_seen ? text_type_format(c->types) : "n",
+                                     s->schema.children[k]->name, true, 0, &typed, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
         schema_release(s->schema.children[k]);
         schema_move(s->schema.children[k], &typed);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status infer(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct text_reader view;
+    bool is_done = false;
+    size_t bytes = s->wave.n_slots * s->n_columns * sizeof *s->findings;
+    s->findings = mem_alloc(s->wave.ctx->a, bytes);
+    if (s->findings == NULL) {
+        return mem_fail(err, bytes, "columns");
+    }
+    if (text_wave_first(&s->wave, &view)) {
+        GREBE_TRY(infer_view(s, &view, err));
+        GREBE_TRY(set_types(s, err));
+        GREBE_TRY(text_wave_try(&s->wave, &is_done, err));
+    }
+    if (!is_done) {
+        GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+        GREBE_TRY(infer_view(s, &view, err));
+        st = set_types(s, err);
     }
 out:
     return st;
@@ -223,55 +252,86 @@ out:
 
 /* ---- rows ---- */
 
-static grebe_status build_rows(struct text_slot *slot, const struct csv_split *split,
-                               size_t n_rows, grebe_error *err)
+static struct text_builder column_builder(const grebe_allocator *a, const struct csv_column *c)
+{
+    struct text_builder b;
+    enum text_builder_kind kind = !c->is_seen            ? TEXT_BUILDER_NULLS
+                                  : c->types == 0        ? TEXT_BUILDER_TEXT
+                                  : c->types == TEXT_BOOL ? TEXT_BUILDER_BITS
+                                                          : TEXT_BUILDER_FIXED;
+    text_builder_init(&b, a, kind, c->types == TEXT_DATE ? sizeof(int32_t) : sizeof(int64_t));
+    return b;
+}
+
+/* The columns of a block, a few rows at a time. */
+static grebe_status append_rows(struct csv_stream *s, struct csv_split *split,
+                                struct text_builder *builders, int64_t *n_all, grebe_error *err)
+{
+    size_t n_rows = 0, n = s->n_columns;
+    for (;;) {
+        grebe_status st = csv_split_rows(split, n, &n_rows, err);
+        if (st != GREBE_OK || n_rows == 0) {
+            return st;
+        }
+        if (*n_all == 0) { /* the first ones tell how many may come */
+            size_t expected = (size_t)((double)n_rows * (double)split->block->len /
+                                       (double)split->at * 1.05) + 16;
+            for (size_t k = 0; st == GREBE_OK && k < n; k++) {
+                st = text_builder_reserve(&builders[k], min_size(expected, VALUES_MAX / n), err);
+            }
+        }
+        for (size_t k = 0; st == GREBE_OK && k < n; k++) {
+            st = csv_append_column(&builders[k], split, n_rows, n, k, s->columns[k].types,
+                                   s->schema.children[k]->name, err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+        *n_all += (int64_t)n_rows;
+        if ((uint64_t)*n_all > VALUES_MAX / n) { /* most of them fields that are not there */
+            return GREBE_FAIL(err, GREBE_ELIMIT,
+                              "%s:%llu: expected rows that have most of the %zu fields, found %lld "
+                              "rows in %zu bytes", split->name,
+                              (unsigned long long)split->block->line, n, (long long)*n_all,
+                              split->at);
+        }
+    }
+}
+
+static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct csv_stream *s = slot->owner;
     const grebe_allocator *a = s->wave.ctx->a;
     size_t n = s->n_columns;
+    int64_t n_rows = 0;
+    struct csv_split split;
+    csv_split_init(&split, a, &s->o, s->wave.reader.name, &slot->block);
     struct ArrowArray *columns = mem_alloc_zero(a, n * sizeof *columns);
-    if (columns == NULL) {
-        return mem_fail(err, n * sizeof *columns, "columns");
+    struct text_builder *builders = mem_alloc_zero(a, n * sizeof *builders);
+    if (columns == NULL || builders == NULL) {
+        st = mem_fail(err, n * sizeof *builders, "columns");
+        goto out;
     }
     for (size_t k = 0; k < n; k++) {
-        if (!s->columns[k].is_seen) {
-            for (size_t row = 0; row < n_rows; row++) { /* a sample may have shown only nulls */
-                struct csv_cell c = split->cells.cells[row * n + k];
-                if (!csv_is_null(split, c)) {
-                    char place[512];
-                    text_place(place, s->wave.reader.name, split->block, c.begin);
-                    st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: column \"%s\": expected null, as the "
-                                    "first rows are, found a value", place,
-                                    s->schema.children[k]->name);
-                    goto out;
-                }
-            }
-            GREBE_TRY(array_nulls(a, s->schema.children[k], (int64_t)n_rows, &columns[k], err));
-            continue;
-        }
-        GREBE_TRY(csv_build_column(a, split, n_rows, n, k, s->columns[k].types,
-                                   s->schema.children[k]->name, &columns[k], err));
+        builders[k] = column_builder(a, &s->columns[k]);
     }
-    st = array_struct(a, (int64_t)n_rows, columns, n, &slot->rows, err);
+    GREBE_TRY(append_rows(s, &split, builders, &n_rows, err));
+    for (size_t k = 0; k < n; k++) {
+        GREBE_TRY(text_builder_finish(&builders[k], 0, &columns[k], err));
+    }
+    st = array_struct(a, n_rows, columns, n, &slot->rows, err);
 out:
-    for (size_t k = 0; st != GREBE_OK && k < n; k++) {
-        array_release(&columns[k]);
+    for (size_t k = 0; k < n; k++) {
+        if (st != GREBE_OK && columns != NULL) {
+            array_release(&columns[k]);
+        }
+        if (builders != NULL) {
+            text_builder_release(&builders[k]);
+        }
     }
+    mem_free(a, builders, n * sizeof *builders);
     mem_free(a, columns, n * sizeof *columns);
-    return st;
-}
-
-static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
-{
-    struct csv_stream *s = slot->owner;
-    size_t n_rows = 0;
-    struct csv_split split = { &s->o, s->wave.reader.name, &slot->block, 0,
-                               { s->wave.ctx->a, NULL, 0, 0 } };
-    grebe_status st = csv_split_block(&split, s->n_columns, &n_rows, err);
-    if (st == GREBE_OK) {
-        st = build_rows(slot, &split, n_rows, err);
-    }
     csv_split_release(&split);
     return st;
 }
@@ -306,6 +366,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &s->o.sizes, BLOCK_BYTES, err));
     GREBE_TRY(read_header(s, err));
     GREBE_TRY(infer(s, err));
+    text_wave_opened(&s->wave);
     GREBE_TRY(stream_export(ctx->a, &csv_ops, s, out, err));
     s = NULL;
 out:

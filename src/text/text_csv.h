@@ -6,11 +6,31 @@
 
 #include "text/text_input.h"
 
+/** The first line. */
+enum text_header {
+    TEXT_HEADER_YES,  /* has the names of the columns */
+    TEXT_HEADER_NO,   /* is a row; columns are column_1, … */
+    TEXT_HEADER_AUTO, /* has names unless it has a number, date or truth value */
+};
+
+/** Rows that have another number of fields than the first line. */
+enum text_ragged {
+    TEXT_RAGGED_ERROR,
+    TEXT_RAGGED_FILL, /* missing fields are null, fields too many are left out */
+    TEXT_RAGGED_DROP, /* the row is left out */
+};
+
 /** How the text is laid out. */
 struct text_csv_options {
     char delimiter;            /* 0: , tab ; or | as the first lines show */
-    bool has_no_header;        /* the first line is a row; columns are column_1, … */
-    bool is_ragged_allowed;    /* missing fields are null, fields too many are left out */
+    char quote;                /* 0: no field is quoted */
+    char escape;               /* inside quotes, before a quote; 0 or the quote: doubling alone */
+    char comment;              /* lines that begin with it are left out; 0: none */
+    enum text_header header;
+    enum text_ragged ragged;
+    bool is_decimal_comma;     /* 1,5 is a number, 1.5 is none */
+    bool is_trimmed;           /* blanks around unquoted fields do not count */
+    uint64_t skip_lines;       /* in front of the first line */
     const char *const *nulls;  /* unquoted texts that mean null; NULL: the empty text */
     size_t n_nulls;
     struct text_sizes sizes;
@@ -19,7 +39,7 @@ struct text_csv_options {
 #define TEXT_CSV_OPTIONS_INIT         \
     (struct text_csv_options)         \
     {                                 \
-        0, false, false, NULL, 0, { 0, 0 } \
+        .quote = '"'                  \
     }
 
 /**

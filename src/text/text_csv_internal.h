@@ -2,7 +2,9 @@
 #ifndef GREBE_TEXT_TEXT_CSV_INTERNAL_H
 #define GREBE_TEXT_TEXT_CSV_INTERNAL_H
 
+#include "text/text_builder.h"
 #include "text/text_csv.h"
+#include "text/text_scan.h"
 #include "text/text_type.h"
 
 /** Where a field lies in its block, without its outer quotes. */
@@ -10,13 +12,16 @@ struct csv_cell {
     uint32_t begin;
     uint32_t len : 30;
     uint32_t is_quoted : 1;
-    uint32_t is_escaped : 1; /* has doubled quotes */
+    uint32_t is_escaped : 1; /* has doubled or escaped quotes */
 };
 
 /** Columns that a file may have. */
 enum { CSV_COLUMNS_MAX = 1 << 16 };
 
-/** Fields of a block, row after row. */
+/** Fields that are split before columns are made of them: they and their text stay in the cache. */
+enum { CSV_CELLS_AIM = 16384 };
+
+/** Fields, row after row. */
 struct csv_cells {
     const grebe_allocator *a;
     struct csv_cell *cells;
@@ -28,15 +33,21 @@ struct csv_split {
     const struct text_csv_options *o;
     const char *name;
     const struct text_block *block;
-    size_t at;
+    size_t at; /* where the next record begins */
+    struct text_scan scan;
     struct csv_cells cells;
+    size_t n_ragged; /* rows that were filled or cut */
 };
 
 /** Text_cut_fn; arg is the text_csv_options with the delimiter set. */
 size_t csv_cut(void *arg, const char *data, size_t len, bool is_last);
 
+void csv_split_init(struct csv_split *s, const grebe_allocator *a, const struct text_csv_options *o,
+                    const char *name, const struct text_block *block);
+void csv_split_release(struct csv_split *s);
+
 /**
- * Append the fields of the next record. An empty line is a record of one field.
+ * Append the fields of the next record. An empty line is a record of one field; comments are none.
  *
  * @param n_fields Written; 0 at the end of the block.
  * @param begin    Written: where the record begins.
@@ -44,27 +55,41 @@ size_t csv_cut(void *arg, const char *data, size_t len, bool is_last);
 grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begin,
                              grebe_error *err);
 
-/** All records, each of n_columns fields: shorter ones filled or refused, empty lines skipped. */
-grebe_status csv_split_block(struct csv_split *s, size_t n_columns, size_t *n_rows,
-                             grebe_error *err);
-void csv_split_release(struct csv_split *s);
+/**
+ * The next rows, up to about CSV_CELLS_AIM fields, in the place of the ones before: each of n_columns fields,
+ * shorter ones filled or refused, empty lines skipped.
+ *
+ * @param n_rows Written; 0 at the end of the block.
+ */
+grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_rows,
+                            grebe_error *err);
 
 /** The delimiter that the first lines show. */
-char csv_sniff_delimiter(const char *data, size_t len);
+char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, size_t len);
+
+/** Whether the unquoted text is one of those that mean null. */
+bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len);
 
 /** Whether the cell is a null. */
-bool csv_is_null(const struct csv_split *s, struct csv_cell c);
+static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
+{
+    if (s->o->nulls == NULL) {
+        return c.len == 0 && !c.is_quoted;
+    }
+    return !c.is_quoted && csv_is_null_word(s->o, s->block->data + c.begin, c.len);
+}
 
-/** Append the field's text, doubled quotes made one. dst has room for c.len; gives the length. */
-size_t csv_copy_text(char *dst, const char *data, struct csv_cell c);
+/** Append the field's text, escapes undone. dst has room for c.len; gives the length. */
+size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *data,
+                     struct csv_cell c);
 
 /** AND the types of all values of column i into *types; *is_seen: it has a value. */
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
                       unsigned *types, bool *is_seen);
 
-/** Column i as an array of the type (one bit of enum text_type, 0: string). */
-grebe_status csv_build_column(const grebe_allocator *a, const struct csv_split *s, size_t n_rows,
-                              size_t n_columns, size_t i, unsigned type, const char *column_name,
-                              struct ArrowArray *out, grebe_error *err);
+/** Column i of the rows split behind what the builder has. */
+grebe_status csv_append_column(struct text_builder *b, const struct csv_split *s, size_t n_rows,
+                               size_t n_columns, size_t i, unsigned type, const char *column_name,
+                               grebe_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records and fields: the only place that knows quotes. */
+/* Records and fields: with text_csv_cut.c the only place that knows quotes. */
 #include "text/text_csv_internal.h"
 
 #include <string.h>
@@ -8,82 +8,48 @@
 
 static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
-/* Last record border of data without quotes. */
-static size_t cut_plain(const char *data, size_t len)
+void csv_split_init(struct csv_split *s, const grebe_allocator *a, const struct text_csv_options *o,
+                    const char *name, const struct text_block *block)
 {
-    for (size_t i = len; i > 0; i--) {
-        /* A CR at the very end may be half of a CR LF. */
-        if (data[i - 1] == '\n' || (data[i - 1] == '\r' && i < len && data[i] != '\n')) {
-            return i;
-        }
-    }
-    return 0;
+    const char d = o->delimiter;
+    const struct text_set set = { { d, '\n', '\r', o->quote != 0 ? o->quote : d,
+                                    o->escape != 0 ? o->escape : d } };
+    s->o = o;
+    s->name = name;
+    s->block = block;
+    s->at = 0;
+    s->n_ragged = 0;
+    s->cells = (struct csv_cells){ a, NULL, 0, 0 };
+    text_scan_init(&s->scan, block->data, block->len, &set);
 }
 
-/* From the first byte of a field to the byte behind it: its delimiter, line end, or the end. */
-static size_t field_end(const char *data, size_t at, size_t len, char delimiter, bool *is_open)
+void csv_split_release(struct csv_split *s)
 {
-    *is_open = false;
-    if (at < len && data[at] == '"') {
-        at++;
-        for (;;) {
-            const char *quote = memchr(data + at, '"', len - at);
-            if (quote == NULL) {
-                *is_open = true;
-                return len;
-            }
-            at = (size_t)(quote - data) + 1;
-            if (at == len || data[at] != '"') {
-                break;
-            }
-            at++;
-        }
-    }
-    while (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-        at++;
-    }
-    return at;
+    mem_free(s->cells.a, s->cells.cells, s->cells.capacity * sizeof *s->cells.cells);
+    s->cells.cells = NULL;
+    s->cells.n = s->cells.capacity = 0;
 }
 
-size_t csv_cut(void *arg, const char *data, size_t len, bool is_last)
+static grebe_status grow_cells(struct csv_cells *c, grebe_error *err)
 {
-    const struct text_csv_options *o = arg;
-    size_t border = 0, at = 0;
-    bool is_open = false;
-    if (is_last || len == 0) {
-        return len;
+    size_t capacity = c->capacity == 0 ? 1024 : 2 * c->capacity;
+    void *p = mem_resize(c->a, c->cells, c->capacity * sizeof *c->cells,
+                         capacity * sizeof *c->cells);
+    if (p == NULL) {
+        return mem_fail(err, capacity * sizeof *c->cells, "fields");
     }
-    if (memchr(data, '"', len) == NULL) {
-        return cut_plain(data, len);
-    }
-    while (at < len) {
-        at = field_end(data, at, len, o->delimiter, &is_open);
-        if (at == len || is_open) {
-            break;
-        }
-        if (data[at] == '\r') {
-            if (at + 1 == len) {
-                break;
-            }
-            at += data[at + 1] == '\n';
-        }
-        bool is_end = data[at] == '\n' || data[at] == '\r';
-        at++;
-        border = is_end ? at : border;
-    }
-    return border;
+    c->cells = p;
+    c->capacity = capacity;
+    return GREBE_OK;
 }
 
-static grebe_status put_cell(struct csv_cells *c, struct csv_cell cell, grebe_error *err)
+static inline grebe_status put_cell(struct csv_cells *c, struct csv_cell cell, grebe_error *err)
 {
     if (c->n == c->capacity) {
-        size_t capacity = c->capacity == 0 ? 1024 : 2 * c->capacity;
-        void *p = mem_resize(c->a, c->cells, c->capacity * sizeof cell, capacity * sizeof cell);
-        if (p == NULL) {
-            return mem_fail(err, capacity * sizeof cell, "fields");
+        grebe_status st = grow_cells(c, err);
+        if (st != GREBE_OK) {
+            return st;
         }
-        c->cells = p;
-        c->capacity = capacity;
     }
     c->cells[c->n++] = cell;
     return GREBE_OK;
@@ -104,31 +70,67 @@ static grebe_status fail_quote(const struct csv_split *s, size_t at, bool is_ope
                       "found \"%s\"", place, found);
 }
 
-/* A field that begins with a quote; s->at comes to stand behind the closing one. */
-static grebe_status quoted_field(struct csv_split *s, struct csv_cell *cell, grebe_error *err)
+/* A field whose opening quote stands at *at; *at becomes the byte behind the closing one. */
+static grebe_status quoted_field(struct csv_split *s, struct csv_cell *cell, size_t *at,
+                                 grebe_error *err)
 {
     const char *data = s->block->data;
-    size_t len = s->block->len, begin = s->at + 1, at = begin;
+    const size_t len = s->block->len, begin = *at + 1;
+    const char quote = s->o->quote, escape = s->o->escape == quote ? 0 : s->o->escape;
+    size_t skipped_to = 0, close = 0;
     bool is_escaped = false;
     for (;;) {
-        const char *quote = at < len ? memchr(data + at, '"', len - at) : NULL;
-        if (quote == NULL) {
-            return fail_quote(s, s->at, true, err);
+        close = text_scan_next(&s->scan);
+        if (close == len) {
+            return fail_quote(s, *at, true, err);
         }
-        at = (size_t)(quote - data) + 1;
-        if (at == len || data[at] != '"') {
+        if (close < skipped_to) {
+            continue;
+        }
+        bool is_double = data[close] == quote && close + 1 < len && data[close + 1] == quote;
+        if (is_double || (escape != 0 && data[close] == escape)) {
+            is_escaped = true;
+            skipped_to = close + 2;
+        } else if (data[close] == quote) {
             break;
         }
-        at++;
-        is_escaped = true;
     }
-    if (at < len && data[at] != s->o->delimiter && !is_line_end(data[at])) {
-        return fail_quote(s, at, false, err);
-    }
-    *cell = (struct csv_cell){ (uint32_t)begin, (uint32_t)(at - 1 - begin) & 0x3fffffff, 1,
+    *cell = (struct csv_cell){ (uint32_t)begin, (uint32_t)(close - begin) & 0x3fffffff, 1,
                                is_escaped };
-    s->at = at;
+    *at = close + 1;
+    if (*at < len && data[*at] != s->o->delimiter && !is_line_end(data[*at])) {
+        return fail_quote(s, *at, false, err);
+    }
+    (void)text_scan_next(&s->scan); /* the separator, or the end */
     return GREBE_OK;
+}
+
+static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size_t end)
+{
+    const char *data = s->block->data;
+    if (s->o->is_trimmed) {
+        while (begin < end && (data[begin] == ' ' || data[begin] == '\t')) {
+            begin++;
+        }
+        while (begin < end && (data[end - 1] == ' ' || data[end - 1] == '\t')) {
+            end--;
+        }
+    }
+    return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0, 0 };
+}
+
+/* To the begin of the next line. */
+static void skip_line(struct csv_split *s)
+{
+    const char *data = s->block->data;
+    size_t at = 0;
+    do {
+        at = text_scan_next(&s->scan);
+    } while (at < s->block->len && !is_line_end(data[at]));
+    s->at = at == s->block->len ? at : at + 1;
+    if (at + 1 < s->block->len && data[at] == '\r' && data[at + 1] == '\n') {
+        s->at = text_scan_next(&s->scan) + 1;
+    }
 }
 
 grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begin,
@@ -136,21 +138,26 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
 {
     const char *data = s->block->data;
     const size_t len = s->block->len;
-    const char delimiter = s->o->delimiter;
+    const char delimiter = s->o->delimiter, quote = s->o->quote;
     *n_fields = 0;
+    while (s->at < len && s->o->comment != 0 && data[s->at] == s->o->comment) {
+        skip_line(s);
+    }
     *begin = s->at;
-    while (s->at < len || *n_fields > 0) {
-        struct csv_cell cell = { 0, 0, 0, 0 };
+    if (s->at == len) {
+        return GREBE_OK;
+    }
+    size_t field = s->at;
+    for (;;) {
+        struct csv_cell cell;
         grebe_status st = GREBE_OK;
-        if (s->at < len && data[s->at] == '"') {
-            st = quoted_field(s, &cell, err);
+        size_t at = text_scan_next(&s->scan);
+        if (at < len && data[at] == quote && quote != 0 && at == field) {
+            st = quoted_field(s, &cell, &at, err);
+        } else if (at < len && data[at] != delimiter && !is_line_end(data[at])) {
+            continue; /* a quote or escape inside the field is itself */
         } else {
-            size_t at = s->at;
-            while (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-                at++;
-            }
-            cell = (struct csv_cell){ (uint32_t)s->at, (uint32_t)(at - s->at) & 0x3fffffff, 0, 0 };
-            s->at = at;
+            cell = plain_field(s, field, at);
         }
         if (st == GREBE_OK) {
             st = put_cell(&s->cells, cell, err);
@@ -159,16 +166,19 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
             return st;
         }
         (*n_fields)++;
-        if (s->at == len) {
+        if (at == len) {
+            s->at = len;
             return GREBE_OK;
         }
-        char c = data[s->at++];
-        if (c != delimiter) {
-            s->at += c == '\r' && s->at < len && data[s->at] == '\n';
+        field = at + 1;
+        if (data[at] != delimiter) {
+            if (data[at] == '\r' && field < len && data[field] == '\n') {
+                field = text_scan_next(&s->scan) + 1;
+            }
+            s->at = field;
             return GREBE_OK;
         }
     }
-    return GREBE_OK;
 }
 
 static grebe_status fail_ragged(const struct csv_split *s, size_t begin, size_t n_columns,
@@ -187,92 +197,52 @@ static grebe_status fail_ragged(const struct csv_split *s, size_t begin, size_t 
                       n_fields);
 }
 
-grebe_status csv_split_block(struct csv_split *s, size_t n_columns, size_t *n_rows,
-                             grebe_error *err)
+/* A record of another number of fields; *is_row: it is one nevertheless. */
+static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_columns, size_t n,
+                                  bool *is_row, grebe_error *err)
+{
+    const struct csv_cell *last = &s->cells.cells[s->cells.n - 1];
+    grebe_status st = GREBE_OK;
+    *is_row = false;
+    if (n == 1 && last->len == 0 && !last->is_quoted) {
+        s->cells.n--; /* an empty line */
+        return GREBE_OK;
+    }
+    if (s->o->ragged == TEXT_RAGGED_ERROR) {
+        return fail_ragged(s, begin, n_columns, n, err);
+    }
+    s->n_ragged++;
+    if (s->o->ragged == TEXT_RAGGED_DROP) {
+        s->cells.n -= n;
+        return GREBE_OK;
+    }
+    *is_row = true;
+    s->cells.n -= n > n_columns ? n - n_columns : 0;
+    for (; st == GREBE_OK && n < n_columns; n++) {
+        st = put_cell(&s->cells, (struct csv_cell){ (uint32_t)begin, 0, 0, 0 }, err);
+    }
+    return st;
+}
+
+grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_rows,
+                            grebe_error *err)
 {
     *n_rows = 0;
-    for (;;) {
+    s->cells.n = 0;
+    while (s->cells.n < CSV_CELLS_AIM) {
         size_t n = 0, begin = 0;
+        bool is_row = true;
         grebe_status st = csv_next_record(s, &n, &begin, err);
         if (st != GREBE_OK || n == 0) {
             return st;
         }
-        struct csv_cell *last = &s->cells.cells[s->cells.n - 1];
-        if (n == 1 && n_columns > 1 && last->len == 0 && !last->is_quoted) {
-            s->cells.n--; /* an empty line */
-            continue;
+        if (n != n_columns) {
+            st = ragged_record(s, begin, n_columns, n, &is_row, err);
+            if (st != GREBE_OK) {
+                return st;
+            }
         }
-        if (n != n_columns && !s->o->is_ragged_allowed) {
-            return fail_ragged(s, begin, n_columns, n, err);
-        }
-        for (; n > n_columns; n--) {
-            s->cells.n--;
-        }
-        for (; st == GREBE_OK && n < n_columns; n++) {
-            st = put_cell(&s->cells, (struct csv_cell){ (uint32_t)begin, 0, 0, 0 }, err);
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-        (*n_rows)++;
+        *n_rows += is_row;
     }
-}
-
-void csv_split_release(struct csv_split *s)
-{
-    mem_free(s->cells.a, s->cells.cells, s->cells.capacity * sizeof *s->cells.cells);
-    s->cells.cells = NULL;
-    s->cells.n = s->cells.capacity = 0;
-}
-
-/* Fields in each of the first records: their smallest and largest number. */
-static void count_fields(const char *data, size_t len, char delimiter, size_t *least, size_t *most)
-{
-    size_t at = 0, n = 1;
-    int n_records = 0;
-    bool is_open = false;
-    *least = SIZE_MAX;
-    *most = 0;
-    while (at < len && n_records < 32) {
-        size_t begin = at;
-        at = field_end(data, at, len, delimiter, &is_open);
-        if (at == len) {
-            break; /* perhaps cut */
-        }
-        if (data[at] == delimiter) {
-            n++;
-            at++;
-            continue;
-        }
-        bool is_empty = n == 1 && at == begin;
-        at += data[at] == '\r' && at + 1 < len && data[at + 1] == '\n';
-        at++;
-        if (!is_empty) {
-            *least = min_size(*least, n);
-            *most = max_size(*most, n);
-            n_records++;
-        }
-        n = 1;
-    }
-    if (n_records == 0) { /* a single line */
-        *least = *most = n;
-    }
-}
-
-char csv_sniff_delimiter(const char *data, size_t len)
-{
-    static const char candidates[] = { ',', '\t', ';', '|' };
-    char best = ',';
-    size_t best_score = 0;
-    for (size_t i = 0; i < sizeof candidates; i++) {
-        size_t least = 0, most = 0;
-        count_fields(data, min_size(len, 65536), candidates[i], &least, &most);
-        /* The same number in every line says most; then the number itself. */
-        size_t score = most <= 1 ? 0 : least == most ? ((size_t)1 << 32) + most : least;
-        if (score > best_score) {
-            best = candidates[i];
-            best_score = score;
-        }
-    }
-    return best;
+    return GREBE_OK;
 }

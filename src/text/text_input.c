@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/utf8.h"
+#include "text/text_scan.h"
 
 /* ---- bytes ---- */
 
@@ -132,12 +133,23 @@ grebe_status text_reader_fill(struct text_reader *r, size_t want, grebe_error *e
 
 /* ---- lines and blocks ---- */
 
+static uint64_t count_char(const char *data, size_t len, char c)
+{
+    const struct text_set set = { { c, c, c, c, c } };
+    struct text_scan s;
+    uint64_t n = 0;
+    text_scan_init(&s, data, len, &set);
+    while (text_scan_fill(&s)) {
+        for (size_t i = 0; i < s.n_words; i++) {
+            n += (uint64_t)__builtin_popcountll(s.masks[i]);
+        }
+    }
+    return n;
+}
+
 uint64_t text_count_lines(const char *data, size_t len)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; i < len; i++) {
-        n += data[i] == '\n';
-    }
+    uint64_t n = count_char(data, len, '\n');
     const char *end = data + len;
     for (const char *p = len > 0 ? memchr(data, '\r', len) : NULL; p != NULL;) {
         n += p + 1 == end || p[1] != '\n';

@@ -18,12 +18,15 @@ struct text_input {
     codec_read_fn read; /* at most len bytes, 0 only at the end */
     void (*free)(void *arg); /* called when the stream ends; NULL: nothing to free */
     void *arg;          /* moved in on success of the open call */
+    const grebe_call_options *call; /* of the open call; borrowed for it; NULL: defaults */
 };
 
-/** Sizes, for tests; 0: the default. */
+/** Sizes; 0: the default. */
 struct text_sizes {
-    size_t block_bytes;  /* default 4 MiB (CSV), 1 MiB (JSON): one batch each */
+    size_t block_bytes;  /* default 2 MiB (CSV), 1 MiB (JSON): one batch each */
     size_t sample_bytes; /* default 16 MiB: what types are inferred from in input read once */
+    uint64_t sample_lines; /* types are inferred from about so many lines of any input */
+    bool is_sample_all;    /* types are inferred from all of the input, which is kept in memory */
 };
 
 /** Records [data, data + len); the first begins at `line` and `column`, counted from 1. */

@@ -6,13 +6,11 @@
 
 #include "base/checked.h"
 #include "text/json_shape.h"
+#include "text/json_table.h"
 #include "text/text_wave.h"
 
-/* A tree of values takes about ten times its text: blocks are smaller than those of CSV. */
+/* Where a tree of values is needed it takes about ten times its text: blocks are smaller than those of CSV. */
 enum { BLOCK_BYTES = 1 << 20 };
-
-/* Values of one batch, the missing ones counted: sparse rows must not take memory without end. */
-static const uint64_t VALUES_MAX = 1 << 26;
 
 enum json_layout { LAYOUT_LINES, LAYOUT_VALUES, LAYOUT_ARRAY };
 
@@ -92,10 +90,23 @@ static size_t json_cut(void *arg, const char *data, size_t len, bool is_last)
     return len;
 }
 
-/* A block being read, record by record. */
+/* So many rows tell how many the block has. */
+enum { ROWS_TRIED = 64 };
+
+struct json_records;
+
+/* Takes the object at r->at; `end` bounds it. With is_alone nothing but space may follow. */
+typedef grebe_status (*object_fn)(struct json_records *r, size_t end, bool is_alone,
+                                  grebe_error *err);
+
+/* A block being read, record by record: into a shape, into a table, or into trees. */
 struct json_records {
     const struct json_stream *s;
     struct text_slot *slot;
+    object_fn object;
+    struct json_found *found; /* of see_object */
+    struct json_table *table; /* of put_object */
+    struct buf scratch;
     struct arena arena; /* of the values */
     struct buf values;  /* const struct json_value * */
     size_t at, counted; /* lines before `counted` are in `line` */
@@ -114,8 +125,36 @@ static grebe_status fail_at(const struct json_records *r, const char *expected, 
                       error_quote(found, sizeof found, b->data + r->at, 1));
 }
 
-/* The object at r->at; `end` bounds it. */
-static grebe_status read_object(struct json_records *r, size_t end, bool is_alone,
+/* Straight from the text. */
+static grebe_status plain_object(struct json_records *r, size_t end, bool is_alone,
+                                 grebe_error *err)
+{
+    const char *data = r->slot->block.data;
+    struct json_cursor c = { data + r->at, data + end };
+    grebe_status st = GREBE_OK;
+    if (*c.p != '{') {
+        return JSON_ODD;
+    }
+    if (r->table != NULL) {
+        st = json_table_put(r->table, &c, err);
+        if (st == GREBE_OK && json_table_rows(r->table) == ROWS_TRIED) {
+            double share = (double)r->slot->block.len / (double)(c.p - data);
+            st = json_table_expect(r->table, (size_t)(ROWS_TRIED * share * 1.05) + 16, err);
+        }
+    } else {
+        st = json_shape_see(&r->found->arena, &r->found->shape, &c, 0, &r->scratch, err);
+        r->found->n_rows++;
+    }
+    if (st == GREBE_OK && is_alone) {
+        json_skip_space(&c);
+        st = c.p == c.end ? GREBE_OK : JSON_ODD;
+    }
+    r->at = (size_t)(c.p - data);
+    return st;
+}
+
+/* By a tree, which knows its places. */
+static grebe_status tree_object(struct json_records *r, size_t end, bool is_alone,
                                 grebe_error *err)
 {
     const struct text_block *b = &r->slot->block;
@@ -160,7 +199,7 @@ static grebe_status read_lines(struct json_records *r, grebe_error *err)
     grebe_status st = GREBE_OK;
     for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
         const char *end = memchr(b->data + r->at, '\n', b->len - r->at);
-        st = read_object(r, end != NULL ? (size_t)(end - b->data) : b->len, true, err);
+        st = r->object(r, end != NULL ? (size_t)(end - b->data) : b->len, true, err);
     }
     return st;
 }
@@ -170,7 +209,7 @@ static grebe_status read_values(struct json_records *r, grebe_error *err)
     const struct text_block *b = &r->slot->block;
     grebe_status st = GREBE_OK;
     for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
-        st = read_object(r, b->len, false, err);
+        st = r->object(r, b->len, false, err);
     }
     return st;
 }
@@ -191,7 +230,7 @@ static grebe_status read_elements(struct json_records *r, grebe_error *err)
             skip_space(r);
             return r->at == b->len ? GREBE_OK : fail_at(r, "the end", err);
         }
-        grebe_status st = read_object(r, b->len, false, err);
+        grebe_status st = r->object(r, b->len, false, err);
         if (st != GREBE_OK) {
             return st;
         }
@@ -204,11 +243,15 @@ static grebe_status read_elements(struct json_records *r, grebe_error *err)
     }
 }
 
-static grebe_status read_block(struct json_records *r, struct text_slot *slot, grebe_error *err)
+static grebe_status read_block(struct json_records *r, struct text_slot *slot, object_fn object,
+                               grebe_error *err)
 {
     const struct json_stream *s = slot->owner;
-    *r = (struct json_records){ .s = s, .slot = slot, .arena = ARENA_INIT(s->arena.a),
+    *r = (struct json_records){ .s = s, .slot = slot, .object = object, .found = r->found,
+                                .table = r->table, .scratch = BUF_INIT(s->arena.a),
+                                .arena = ARENA_INIT(s->arena.a),
                                 .values = BUF_INIT(s->arena.a), .line = slot->block.line };
+    slot->is_closed = false;
     switch (s->layout) {
     case LAYOUT_LINES: return read_lines(r, err);
     case LAYOUT_VALUES: return read_values(r, err);
@@ -220,7 +263,11 @@ static void release_block(struct json_records *r)
 {
     arena_release(&r->arena);
     buf_release(&r->values);
+    buf_release(&r->scratch);
 }
+
+/* Whether a block that was read straight from the text has to be read again, by trees. */
+static bool is_odd(grebe_status st) { return st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT; }
 
 static const struct json_value *const *values_of(const struct json_records *r, size_t *n)
 {
@@ -230,14 +277,14 @@ static const struct json_value *const *values_of(const struct json_records *r, s
 
 /* ---- types ---- */
 
-static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
+static grebe_status infer_tree(struct text_slot *slot, struct json_found *found, grebe_error *err)
 {
     struct json_stream *s = slot->owner;
-    struct json_found *found = &s->found[slot->index];
-    struct json_records r;
+    struct json_records r = { 0 };
     size_t n = 0;
+    arena_release(&found->arena);
     json_shape_init(&found->shape);
-    grebe_status st = read_block(&r, slot, err);
+    grebe_status st = read_block(&r, slot, tree_object, err);
     const struct json_value *const *values = values_of(&r, &n);
     for (size_t i = 0; st == GREBE_OK && i < n; i++) {
         st = json_shape_add(&found->arena, &found->shape, values[i], err);
@@ -251,52 +298,89 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     return st;
 }
 
-static grebe_status infer(struct json_stream *s, grebe_error *err)
+static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct json_stream *s = slot->owner;
+    struct json_found *found = &s->found[slot->index];
+    struct json_records r = { .found = found };
+    json_shape_init(&found->shape);
+    found->n_rows = 0;
+    grebe_status st = read_block(&r, slot, plain_object, err);
+    release_block(&r);
+    return is_odd(st) ? infer_tree(slot, found, err) : st;
+}
+
+/* The shape of all records of the view, and the schema; *n_rows of them. */
+static grebe_status infer_view(struct json_stream *s, struct text_reader *view, size_t *n_rows,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->arena.a;
-    struct text_reader view;
-    size_t n = 0, n_rows = 0, bytes = s->wave.n_slots * sizeof *s->found;
-    GREBE_TRY(text_wave_sample(&s->wave, &view, err));
-    s->found = mem_alloc_zero(a, bytes);
-    if (s->found == NULL) {
-        st = mem_fail(err, bytes, "shapes");
-        goto out;
-    }
-    for (size_t i = 0; i < s->wave.n_slots; i++) {
-        s->found[i].arena = ARENA_INIT(a);
-    }
+    size_t n = 0;
+    schema_release(&s->schema);
+    arena_release(&s->arena);
     json_shape_init(&s->shape);
+    s->n_leaves = 0;
+    *n_rows = 0;
     do {
-        GREBE_TRY(text_wave_run(&s->wave, &view, infer_slot, &n, err));
+        GREBE_TRY(text_wave_run(&s->wave, view, infer_slot, &n, err));
         for (size_t i = 0; i < n; i++) {
             GREBE_TRY(json_shape_merge(&s->arena, &s->shape, &s->found[i].shape, err));
             arena_release(&s->found[i].arena);
-            n_rows += s->found[i].n_rows;
+            *n_rows += s->found[i].n_rows;
         }
     } while (n > 0);
-    if (s->shape.n_fields == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
-                        s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
-        goto out;
-    }
     json_shape_resolve(&s->shape, 0, &s->n_leaves);
-    st = json_shape_schema(a, &s->shape, "", &s->schema, err);
-    s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+    if (s->shape.n_fields > 0) {
+        GREBE_TRY(json_shape_schema(a, &s->shape, "", &s->schema, err));
+        s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+    }
+out:
+    return st;
+}
+
+static grebe_status infer(struct json_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct text_reader view;
+    bool is_done = false;
+    size_t n_rows = 0, bytes = s->wave.n_slots * sizeof *s->found;
+    s->found = mem_alloc_zero(s->arena.a, bytes);
+    if (s->found == NULL) {
+        return mem_fail(err, bytes, "shapes");
+    }
+    for (size_t i = 0; i < s->wave.n_slots; i++) {
+        s->found[i].arena = ARENA_INIT(s->arena.a);
+    }
+    if (text_wave_first(&s->wave, &view)) {
+        GREBE_TRY(infer_view(s, &view, &n_rows, err));
+        /* Objects without fields are text, but a struct when a later one has fields. */
+        if (s->shape.n_fields > 0 && !json_shape_has_empty(&s->shape)) {
+            GREBE_TRY(text_wave_try(&s->wave, &is_done, err));
+        }
+    }
+    if (!is_done) {
+        GREBE_TRY(text_wave_sample(&s->wave, &view, err));
+        GREBE_TRY(infer_view(s, &view, &n_rows, err));
+        if (s->shape.n_fields == 0) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
+                            s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
+        }
+    }
 out:
     return st;
 }
 
 /* ---- rows ---- */
 
-static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+static grebe_status parse_tree(struct text_slot *slot, grebe_error *err)
 {
     struct json_stream *s = slot->owner;
-    struct json_records r;
+    struct json_records r = { 0 };
     size_t n = 0;
-    grebe_status st = read_block(&r, slot, err);
+    grebe_status st = read_block(&r, slot, tree_object, err);
     const struct json_value *const *values = values_of(&r, &n);
-    if (st == GREBE_OK && (uint64_t)n * s->n_leaves > VALUES_MAX && n > 1) {
+    if (st == GREBE_OK && (uint64_t)n * s->n_leaves > JSON_VALUES_MAX && n > 1) {
         st = GREBE_FAIL(err, GREBE_ELIMIT,
                         "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
                         "%zu bytes", s->wave.reader.name, (unsigned long long)slot->block.line,
@@ -307,6 +391,23 @@ static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
     }
     release_block(&r);
     return st;
+}
+
+static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct json_stream *s = slot->owner;
+    struct json_table table;
+    struct json_records r = { .table = &table };
+    grebe_status st = json_table_init(&table, s->arena.a, &s->shape, s->n_leaves, err);
+    if (st == GREBE_OK) {
+        st = read_block(&r, slot, plain_object, err);
+        release_block(&r);
+    }
+    if (st == GREBE_OK && json_table_rows(&table) > 0) {
+        st = json_table_finish(&table, s->wave.reader.name, &slot->rows, err);
+    }
+    json_table_release(&table);
+    return is_odd(st) ? parse_tree(slot, err) : st;
 }
 
 static grebe_status json_schema(void *self, struct ArrowSchema *out, grebe_error *err)
@@ -368,6 +469,7 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
     GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &o->sizes, BLOCK_BYTES, err));
     find_layout(s, o->is_lines);
     GREBE_TRY(infer(s, err));
+    text_wave_opened(&s->wave);
     GREBE_TRY(stream_export(ctx->a, &json_ops, s, out, err));
     s = NULL;
 out:

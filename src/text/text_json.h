@@ -14,7 +14,7 @@ struct text_json_options {
 #define TEXT_JSON_OPTIONS_INIT   \
     (struct text_json_options)   \
     {                            \
-        true, { 0, 0 }           \
+        .is_lines = true         \
     }
 
 /**

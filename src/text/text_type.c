@@ -22,76 +22,6 @@ bool text_to_bool(const char *s, size_t len, bool *out)
            is_word(s, len, "FALSE");
 }
 
-/* No zeros in front, no plus, not "-0": the integer prints back to the text. */
-static bool is_canonical(const char *s, size_t len)
-{
-    return len > 0 && (s[0] == '-' ? len > 1 && s[1] != '0' : s[0] != '0' || len == 1);
-}
-
-bool text_to_i64(const char *s, size_t len, int64_t *out)
-{
-    return is_canonical(s, len) && number_parse_i64(s, len, out);
-}
-
-bool text_to_u64(const char *s, size_t len, uint64_t *out)
-{
-    return is_canonical(s, len) && number_parse_u64(s, len, out);
-}
-
-/* A number in decimal without a plus, and without zeros in front; whether it is an integer. */
-static bool is_decimal(const char *s, size_t len, bool *is_integer, bool *has_exponent)
-{
-    size_t i = len > 0 && s[0] == '-', first = i, digits = 0;
-    *has_exponent = false;
-    for (; i < len && is_digit(s[i]); i++) {
-        digits++;
-    }
-    if (digits > 1 && s[first] == '0') {
-        return false;
-    }
-    *is_integer = i == len && digits > 0;
-    if (i < len && s[i] == '.') {
-        for (i++; i < len && is_digit(s[i]); i++) {
-            digits++;
-        }
-    }
-    if (digits > 0 && i < len && (s[i] == 'e' || s[i] == 'E')) {
-        *has_exponent = true;
-        i++;
-        i += i < len && (s[i] == '-' || s[i] == '+');
-        size_t begin = i;
-        while (i < len && is_digit(s[i])) {
-            i++;
-        }
-        digits = i > begin ? digits : 0;
-    }
-    return digits > 0 && i == len;
-}
-
-static bool is_special(const char *s, size_t len)
-{
-    size_t sign = len > 0 && s[0] == '-';
-    s += sign;
-    len -= sign;
-    return is_word(s, len, "inf") || is_word(s, len, "Infinity") ||
-           (sign == 0 && (is_word(s, len, "NaN") || is_word(s, len, "nan")));
-}
-
-bool text_to_double(const char *s, size_t len, double *out)
-{
-    bool is_integer = false, has_exponent = false;
-    int64_t exact = 0;
-    if (!is_decimal(s, len, &is_integer, &has_exponent)) {
-        return is_special(s, len) && number_parse_double(s, len, out);
-    }
-    if (is_integer && len > 15 &&
-        (!number_parse_i64(s, len, &exact) || exact > EXACT_IN_DOUBLE ||
-         exact < -EXACT_IN_DOUBLE)) {
-        return false;
-    }
-    return number_parse_double(s, len, out) && isfinite(*out);
-}
-
 /* ---- times ---- */
 
 /* n digits as a number; -1 when there are others. */
@@ -197,10 +127,10 @@ static unsigned integer_types(const char *s, size_t len)
 {
     int64_t i = 0;
     uint64_t u = 0;
-    if (!is_canonical(s, len)) {
+    if (!text_is_canonical(s, len)) {
         return TEXT_DOUBLE; /* "-0" */
     }
-    if (number_parse_i64(s, len, &i)) {
+    if (text_to_i64(s, len, &i)) {
         return TEXT_INT64 | (i >= 0 ? TEXT_UINT64 : 0u) |
                (i <= EXACT_IN_DOUBLE && i >= -EXACT_IN_DOUBLE ? TEXT_DOUBLE : 0u);
     }
@@ -216,9 +146,9 @@ unsigned text_types_of(const char *s, size_t len)
         return 0;
     }
     if (!is_digit(s[0]) && s[0] != '-' && s[0] != '.') {
-        return text_to_bool(s, len, &truth) ? TEXT_BOOL : is_special(s, len) ? TEXT_DOUBLE : 0;
+        return text_to_bool(s, len, &truth) ? TEXT_BOOL : text_is_special(s, len) ? TEXT_DOUBLE : 0;
     }
-    if (is_decimal(s, len, &is_integer, &has_exponent)) {
+    if (text_is_decimal(s, len, &is_integer, &has_exponent)) {
         if (is_integer) {
             return integer_types(s, len);
         }
@@ -232,7 +162,7 @@ unsigned text_types_of(const char *s, size_t len)
     if (text_to_timestamp(s, len, true, &micros)) {
         return TEXT_TIMESTAMP_UTC;
     }
-    return is_special(s, len) ? TEXT_DOUBLE : 0;
+    return text_is_special(s, len) ? TEXT_DOUBLE : 0;
 }
 
 unsigned text_type_narrowest(unsigned types) { return types & (~types + 1); }

@@ -34,6 +34,23 @@ const char *text_type_format(unsigned type);
 /** Its name for messages: "int64", … */
 const char *text_type_name(unsigned type);
 
+/* ---- text_number.c ---- */
+
+/** No zeros in front, no plus, not "-0": an integer of this form prints back to the text. */
+bool text_is_canonical(const char *s, size_t len);
+/** A number in decimal without a plus, and without zeros in front; whether it is an integer. */
+bool text_is_decimal(const char *s, size_t len, bool *is_integer, bool *has_exponent);
+/** inf, Infinity with or without minus, NaN, nan. */
+bool text_is_special(const char *s, size_t len);
+
+/** How many digits text begins with. */
+size_t text_digits(const char *s, size_t len);
+
+/* The number that text begins with, whatever follows: its length, 0 when it is not of the form -?digits with a
+ * value in range, or -?digits(.digits)? of at most 19 digits with no zeros in front. */
+size_t text_take_i64(const char *s, size_t len, int64_t *out);
+size_t text_take_double(const char *s, size_t len, double *out);
+
 /* Each gives false when the text does not fit the type. */
 bool text_to_bool(const char *s, size_t len, bool *out);
 bool text_to_i64(const char *s, size_t len, int64_t *out);

@@ -7,6 +7,7 @@
  * 1. reader.at stands at a record border between calls; blocks point into the reader and are
  *    done with before it is touched again.
  * 2. A block that failed gives its error after the rows before it, and at every later call.
+ * 3. Rows that were parsed while types were tried come first; there are none, or all that the input has.
  */
 
 #include "text/text_input.h"
@@ -30,6 +31,7 @@ typedef grebe_status (*text_slot_fn)(struct text_slot *slot, grebe_error *err);
 
 struct text_wave {
     grebe_context *ctx;
+    struct call call; /* while the stream is opened: its token and threads */
     struct text_reader reader;
     size_t block_bytes;
     text_cut_fn cut;
@@ -41,6 +43,9 @@ struct text_wave {
     size_t next, n_ready;   /* slots not yet given out */
     bool is_begun;
     bool is_closed;         /* of the last block that was parsed */
+    struct buf kept;        /* struct ArrowArray, parsed by text_wave_try */
+    size_t kept_at;         /* bytes of it that were given out */
+    uint64_t sample_lines;
     text_slot_fn work;      /* of the wave that runs */
 };
 
@@ -53,8 +58,18 @@ struct text_wave {
 grebe_status text_wave_init(struct text_wave *w, grebe_context *ctx, void *owner,
                             const struct text_input *in, const struct text_sizes *sizes,
                             size_t block_bytes, grebe_error *err);
+/** The stream is open: the token and the threads of the call are its past. */
+void text_wave_opened(struct text_wave *w);
 /** @param is_input_kept The caller of the open call keeps the input: it failed. */
 void text_wave_release(struct text_wave *w, bool is_input_kept);
+
+/** Types from the first records may do for all of a map that is not large: the view has them; false: it is not worth it. */
+bool text_wave_first(struct text_wave *w, struct text_reader *view);
+/**
+ * Parse everything with the types there are. *is_done: all is well, and the rows will be given out. Else nothing has
+ * happened.
+ */
+grebe_status text_wave_try(struct text_wave *w, bool *is_done, grebe_error *err);
 
 /** What inference may look at: all of a map, else the whole records read ahead. A plain view: not released. */
 grebe_status text_wave_sample(struct text_wave *w, struct text_reader *view, grebe_error *err);

@@ -15,7 +15,7 @@ q grebe head t --columns norm,norm
 q grebe head t --colums norm
 q grebe haed t
 q grebe head
-q grebe head t t
+q grebe info t t
 q grebe head t --limit minus
 q grebe scan t --rows 5:3
 q grebe append t "$DATA/glove_20k.parquet"

@@ -26,7 +26,7 @@ static void write_batches(struct buf *dst, const struct ArrowSchema *schema,
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct ipc_writer *w = NULL;
-    assert_ok(ipc_writer_new(mem_system(), schema, ipc_sink_buf, dst, &w, &err));
+    assert_ok(ipc_writer_new(mem_system(), schema, NULL, ipc_sink_buf, dst, &w, &err));
     for (size_t i = 0; i < n; i++) {
         assert_ok(ipc_writer_write(w, batches[i], &err));
     }

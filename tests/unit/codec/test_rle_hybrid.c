@@ -56,7 +56,10 @@ static void test_rle_encode__known_values__bytes_of_arrow(void **state)
     check_bytes(v, 0, 1, "", 0);
 }
 
-static void check_round_trip(const uint32_t *v, size_t n, unsigned width)
+typedef grebe_status (*encode_fn)(struct buf *dst, const uint32_t *values, size_t n,
+                                  unsigned width, grebe_error *err);
+
+static void check_round_trip(encode_fn encode, const uint32_t *v, size_t n, unsigned width)
 {
     struct buf b = BUF_INIT(mem_system());
     grebe_error err = GREBE_ERROR_INIT;
@@ -64,7 +67,7 @@ static void check_round_trip(const uint32_t *v, size_t n, unsigned width)
     uint32_t *w = malloc(n * 4 + 1);
     size_t used = 0;
 
-    assert_ok(rle_encode_u32(&b, v, n, width, &err));
+    assert_ok(encode(&b, v, n, width, &err));
     uint8_t *bytes = exact_copy(b.data, b.len);
     assert_ok(rle_decode_u32(bytes, b.len, width, max, w, n, &used, &err));
     assert_memory_equal(v, w, n * 4);
@@ -105,9 +108,42 @@ static void test_rle__random_runs__round_trip(void **state)
                     v[i++] = value;
                 }
             }
-            check_round_trip(v, n, width);
+            check_round_trip(rle_encode_u32, v, n, width);
+            check_round_trip(rle_encode_indices, v, n, width);
         }
     }
+}
+
+static void test_rle_encode_indices__known_values__long_runs(void **state)
+{
+    uint32_t v[4096];
+    struct buf b = BUF_INIT(mem_system());
+    grebe_error err = GREBE_ERROR_INIT;
+
+    (void)state;
+    /* 4096 values of 12 bits that differ: one header of two bytes (512 groups), no more */
+    for (size_t i = 0; i < 4096; i++) {
+        v[i] = (uint32_t)(i * 1657 % 4096);
+    }
+    assert_ok(rle_encode_indices(&b, v, 4096, 12, &err));
+    assert_int_equal(b.len, 2 + 4096 * 12 / 8);
+    assert_memory_equal(b.data, "\x81\x08", 2);
+    /* equal values: one run; a short run of them stays packed */
+    buf_clear(&b);
+    memset(v, 0, sizeof v);
+    assert_ok(rle_encode_indices(&b, v, 4096, 12, &err));
+    assert_int_equal(b.len, 2 + 2);
+    buf_clear(&b);
+    v[9] = 1;
+    assert_ok(rle_encode_indices(&b, v, 40, 2, &err));
+    assert_int_equal(b.len, 1 + 10);
+    buf_clear(&b);
+    assert_ok(rle_encode_indices(&b, v, 4096, 2, &err));
+    assert_int_equal(b.len, 1 + 4 + 2 + 1);
+    buf_clear(&b);
+    assert_ok(rle_encode_indices(&b, v, 0, 2, &err));
+    assert_int_equal(b.len, 0);
+    buf_release(&b);
 }
 
 static void test_rle_bits__any_begin__same_as_u32(void **state)
@@ -244,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rle_encode__known_values__bytes_of_arrow),
         cmocka_unit_test(test_rle__random_runs__round_trip),
+        cmocka_unit_test(test_rle_encode_indices__known_values__long_runs),
         cmocka_unit_test(test_rle_bits__any_begin__same_as_u32),
         cmocka_unit_test(test_rle_next__big_run__not_expanded),
         cmocka_unit_test(test_rle__hostile__corrupt),

@@ -82,7 +82,7 @@ static void make_schema(struct pw_schema *schema, struct arena *ar, const char *
     assert_ok(schema_new(mem_system(), "+s", "", false, 1, &s, &err));
     assert_ok(schema_new(mem_system(), list_format, "v", true, 1, s.children[0], &err));
     assert_ok(schema_new(mem_system(), "f", "item", true, 0, s.children[0]->children[0], &err));
-    assert_ok(pw_schema_build(mem_system(), ar, &s, schema, &err));
+    assert_ok(pw_schema_build(mem_system(), ar, &s, false, schema, &err));
     schema_release(&s);
 }
 
@@ -144,7 +144,7 @@ static void test_schema__all_shapes__elements_and_levels(void **state)
     assert_ok(schema_new(mem_system(), "+w:8", "v", false, 1, s.children[1], &err));
     assert_ok(schema_new(mem_system(), "f", "item", false, 0, s.children[1]->children[0], &err));
     assert_ok(schema_new(mem_system(), "tss:", "t", true, 0, s.children[2], &err));
-    assert_ok(pw_schema_build(mem_system(), &ar, &s, &schema, &err));
+    assert_ok(pw_schema_build(mem_system(), &ar, &s, false, &schema, &err));
     assert_int_equal(schema.n_leaves, 3);
     assert_int_equal(schema.n_elements, 6);
     assert_int_equal(schema.leaves[0].max_def, 0);

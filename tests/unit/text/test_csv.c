@@ -193,11 +193,11 @@ static void test_csv__options__honoured(void **state)
 {
     (void)state;
     struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
-    o.has_no_header = true;
+    o.header = TEXT_HEADER_NO;
     gives_with(o, "1,x\n2,y\n", "column_1:int64,column_2:string\n{\"column_1\":1,\"column_2\":\"x\"}\n"
                                 "{\"column_1\":2,\"column_2\":\"y\"}\n");
     o = TEXT_CSV_OPTIONS_INIT;
-    o.is_ragged_allowed = true;
+    o.ragged = TEXT_RAGGED_FILL;
     gives_with(o, "a,b\n1\n2,3,4\n", "a:int64,b:int64\n{\"a\":1,\"b\":null}\n{\"a\":2,\"b\":3}\n");
     static const char *const nulls[] = { "NA", "" };
     o.nulls = nulls;

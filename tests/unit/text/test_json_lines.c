@@ -11,8 +11,8 @@ static grebe_status open_json(grebe_context *ctx, const struct text_input *in, c
 
 static void gives_as(bool is_lines, const char *text, const char *expected)
 {
-    struct text_json_options o = { is_lines, { 0, 0 } }, small = { is_lines, { 24, 0 } },
-                             tiny = { is_lines, { 1, 0 } };
+    struct text_json_options o = { .is_lines = is_lines, .sizes = { .block_bytes = 0, .sample_bytes = 0 } }, small = { .is_lines = is_lines, .sizes = { .block_bytes = 24, .sample_bytes = 0 } },
+                             tiny = { .is_lines = is_lines, .sizes = { .block_bytes = 1, .sample_bytes = 0 } };
     const void *options[] = { &o, &small, &tiny };
     case_gives(open_json, options, 3, text, strlen(text), expected);
 }
@@ -21,7 +21,7 @@ static void gives(const char *text, const char *expected) { gives_as(true, text,
 
 static void fails_as(bool is_lines, const char *text, grebe_status st, const char *fragment)
 {
-    struct text_json_options o = { is_lines, { 0, 0 } };
+    struct text_json_options o = { .is_lines = is_lines, .sizes = { .block_bytes = 0, .sample_bytes = 0 } };
     case_fails(open_json, &o, text, strlen(text), st, fragment);
 }
 
@@ -143,7 +143,7 @@ static void test_json__behind_the_sample__refused_with_place(void **state)
         { "{\"l\":{}}\n", "x:30001:6: expected an array" },
         { "{\"t\":1}\n", "x:30001:6: expected a string" },
     };
-    const struct text_json_options o = { true, { 0, 4096 } };
+    const struct text_json_options o = { .is_lines = true, .sizes = { .block_bytes = 0, .sample_bytes = 4096 } };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         grebe_error err = GREBE_ERROR_INIT;
         grebe_context *ctx = case_context(NULL, 2);
@@ -183,7 +183,7 @@ static void test_json__every_truncation__read_or_refused(void **state)
 {
     (void)state;
     for (int is_lines = 0; is_lines < 2; is_lines++) {
-        struct text_json_options o = { is_lines != 0, { 0, 0 } }, small = { is_lines != 0, { 8, 0 } };
+        struct text_json_options o = { .is_lines = is_lines != 0, .sizes = { .block_bytes = 0, .sample_bytes = 0 } }, small = { .is_lines = is_lines != 0, .sizes = { .block_bytes = 8, .sample_bytes = 0 } };
         case_truncations(open_json, &o, TRICKY, sizeof TRICKY - 1);
         case_truncations(open_json, &small, TRICKY, sizeof TRICKY - 1);
         case_truncations(open_json, &o, ARRAY, sizeof ARRAY - 1);

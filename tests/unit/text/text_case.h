@@ -115,7 +115,7 @@ static inline grebe_status case_run(grebe_context *ctx, struct text_case *c, cas
                                     const void *options, struct buf *dst, grebe_error *err)
 {
     struct ArrowArrayStream stream = { 0 };
-    struct text_input in = { "x", NULL, case_read, case_free, c };
+    struct text_input in = { .name = "x", .read = case_read, .free = case_free, .arg = c };
     grebe_status st = GREBE_OK;
     if (c->step == 0) {
         GREBE_TRY(region_wrap(ctx->a, c->data, c->len, case_end, NULL, &in.map, err));

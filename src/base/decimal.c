@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "expr/expr_decimal.h"
+#include "base/decimal.h"
 
 #include <string.h>
 
@@ -156,6 +156,75 @@ static unsigned divide_ten(struct decimal256 *v)
         rest = low % 10;
     }
     return (unsigned)rest;
+}
+
+bool decimal_rescale(struct decimal256 v, int32_t from_scale, int32_t to_scale,
+                     struct decimal256 *out, bool *is_range)
+{
+    bool is_negative = decimal_is_negative(&v);
+    struct decimal256 m = is_negative ? decimal_negate(v) : v;
+    *is_range = false;
+    for (; from_scale < to_scale && !decimal_is_zero(&m); from_scale++) {
+        if (!times_ten(&m, 0)) {
+            *is_range = true;
+            return false;
+        }
+    }
+    for (; from_scale > to_scale && !decimal_is_zero(&m); from_scale--) {
+        if (divide_ten(&m) != 0) {
+            return false;
+        }
+    }
+    *out = is_negative ? decimal_negate(m) : m;
+    return true;
+}
+
+bool decimal_fits(const struct decimal256 *v, int32_t precision)
+{
+    struct decimal256 m = decimal_is_negative(v) ? decimal_negate(*v) : *v;
+    struct decimal256 limit = decimal_from_u64(1);
+    for (int32_t i = 0; i < precision; i++) {
+        if (!times_ten(&limit, 0)) {
+            return true; /* more digits than 255 bits have */
+        }
+    }
+    return compare_magnitudes(&m, &limit) < 0;
+}
+
+bool decimal_store(const struct decimal256 *v, void *p, int32_t width)
+{
+    unsigned char bytes[sizeof v->limbs];
+    memcpy(bytes, v->limbs, sizeof bytes); /* little-endian hosts, as decimal_load */
+    unsigned char sign = bytes[width - 1] & 0x80 ? 0xff : 0;
+    for (size_t i = (size_t)width; i < sizeof bytes; i++) {
+        if (bytes[i] != sign) {
+            return false;
+        }
+    }
+    memcpy(p, bytes, (size_t)width);
+    return true;
+}
+
+bool decimal_from_double(double d, int32_t scale, struct decimal256 *out)
+{
+    char text[NUMBER_TEXT_MAX];
+    int32_t found = 0;
+    unsigned digit = 0;
+    size_t n = number_put_double(text, d, &number_style_json);
+    if (!decimal_parse(text, n, out, &found)) {
+        return false;
+    }
+    bool is_negative = decimal_is_negative(out), is_range = false;
+    struct decimal256 m = is_negative ? decimal_negate(*out) : *out;
+    for (; found > scale && (!decimal_is_zero(&m) || digit != 0); found--) {
+        digit = divide_ten(&m);
+    }
+    if (digit >= 5) { /* of what was cut off, the first digit decides */
+        for (int i = 0; i < 4 && ++m.limbs[i] == 0; i++) {
+        }
+    }
+    found = found > scale ? scale : found;
+    return decimal_rescale(is_negative ? decimal_negate(m) : m, found, scale, out, &is_range);
 }
 
 double decimal_to_double(const struct decimal256 *value, int32_t scale)

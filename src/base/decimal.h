@@ -27,6 +27,19 @@ int decimal_compare(struct decimal256 x, int32_t x_scale, struct decimal256 y, i
 /** Digits with point and exponent as an exact decimal; false: more than 76 digits, or no number. */
 bool decimal_parse(const char *s, size_t len, struct decimal256 *out, int32_t *scale);
 
+/**
+ * v as a number with another scale. @return false: digits behind the new point would be lost
+ * (*is_range false), or it does not fit 255 bits (*is_range true).
+ */
+bool decimal_rescale(struct decimal256 v, int32_t from_scale, int32_t to_scale,
+                     struct decimal256 *out, bool *is_range);
+/** Whether |v| < 10^precision. */
+bool decimal_fits(const struct decimal256 *v, int32_t precision);
+/** width: 4, 8, 16 or 32 bytes, little-endian two's complement; false: it does not fit. */
+bool decimal_store(const struct decimal256 *v, void *p, int32_t width);
+/** v at the scale that the finite double is nearest to, ties away from zero; false: more than 76 digits. */
+bool decimal_from_double(double d, int32_t scale, struct decimal256 *out);
+
 /** The nearest double. */
 double decimal_to_double(const struct decimal256 *v, int32_t scale);
 

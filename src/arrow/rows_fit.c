@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table/txn_internal.h"
+#include "arrow/rows_fit.h"
 
 #include <inttypes.h>
 

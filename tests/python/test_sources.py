@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several files as one source, against the peers' idea of it."""
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import grebe
+
+
+def plain(rows):
+    return pa.table(rows).combine_chunks().replace_schema_metadata(None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four files: two of one schema, one with a column less and a wider type, one CSV with a column more."""
+    rng = np.random.default_rng(5)
+    for i, n in enumerate((1000, 70_000)):
+        pq.write_table(pa.table({"id": np.arange(n) + 1000 * i, "x": rng.random(n).astype(np.float32),
+                                 "s": pa.array([f"s{j % 17}" for j in range(n)])}), tmp_path / f"p{i}.parquet")
+    pq.write_table(pa.table({"id": pa.array(range(5), pa.int8()), "x": pa.array([0.5, None, 1, 2, 3], pa.float64())}),
+                   tmp_path / "p2.parquet")
+    (tmp_path / "p3.csv").write_text("id,extra\n7,seven\n8,eight\n")
+    return tmp_path
+
+
+def expected(folder, names):
+    import pyarrow.csv
+    parts = [pq.read_table(folder / n) if n.endswith("parquet") else pyarrow.csv.read_csv(folder / n) for n in names]
+    return plain(pa.concat_tables(parts, promote_options="permissive"))
+
+
+@pytest.mark.parametrize("names", [["p0.parquet", "p1.parquet"], ["p0.parquet", "p2.parquet", "p1.parquet"],
+                                   ["p2.parquet", "p3.csv"], ["p3.csv", "p0.parquet", "p3.csv"]])
+def test_read_of_several_is_the_promoting_concatenation(folder, names):
+    want = expected(folder, names)
+    assert plain(grebe.read([folder / n for n in names])) == want
+    import pyarrow.compute as pc
+    got = plain(grebe.read([str(folder / n) for n in names], columns=["id"], where="id >= 3 and id < 900"))
+    id = want["id"]
+    assert got == want.filter(pc.and_(pc.greater_equal(id, 3), pc.less(id, 900))).select(["id"]).combine_chunks()
+
+
+def test_a_pattern_is_all_that_it_matches_in_order(folder):
+    want = expected(folder, ["p0.parquet", "p1.parquet", "p2.parquet"])
+    assert plain(grebe.read(str(folder / "p?.parquet"))) == want
+    assert plain(grebe.read(str(folder / "*.parquet"), rows=(900, 1100), with_row_id=True))["_rowid"].to_pylist() == list(
+        range(900, 1100))
+
+
+def test_ten_thousand_files_are_one_source(tmp_path):
+    for i in range(10_000):
+        (tmp_path / f"{i:05}.jsonl").write_text(f'{{"i": {i}}}\n')
+    got = grebe.read(str(tmp_path / "*.jsonl")).to_pyarrow()
+    assert got["i"].to_pylist() == list(range(10_000))
+
+
+def test_types_that_do_not_meet_name_file_and_column(folder):
+    (folder / "bad.csv").write_text("id,x\nu,1\n")
+    with pytest.raises(grebe.SchemaMismatch, match=r'bad\.csv: column "id": expected int64, found string'):
+        grebe.read([folder / "p0.parquet", folder / "bad.csv"])
+    with pytest.raises(grebe.NotFound, match="nothing matches"):
+        grebe.read(str(folder / "*.none"))
