@@ -104,8 +104,8 @@ grebe_status draft_apply(const struct grebe_txn *x, struct snapshot *base, struc
                          grebe_error *err);
 /** The column of this name; NULL: none. */
 struct draft_column *draft_find(const struct draft *d, const char *name);
-/** Whether some column is stored under this name. */
-bool draft_has_stored(const struct draft *d, const char *stored);
+/** Every name that a column is stored under, in groups. @param out Owned; name_index_release(). */
+grebe_status draft_index_stored(const struct draft *d, struct name_index *out, grebe_error *err);
 
 /** Set a statistics entry of a draft, in its sorted place. */
 grebe_status draft_set_stat(struct draft *d, const struct manifest_stat *stat, grebe_error *err);
