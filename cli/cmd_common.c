@@ -10,6 +10,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "text_options.h"
 
 struct cli_block {
     struct cli_block *next;
@@ -95,6 +96,8 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
+    grebe_text_options text;
+    struct ArrowSchema schema = { 0 };
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
@@ -103,8 +106,17 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     o.read = read_stdin;
     o.read_ctx = cli;
     o.table = &table;
-    grebe_status st = grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err);
-    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+    o.text = &text;
+    o.call = &cli->call;
+    code = text_options_from(cli, &text, &schema);
+    if (code == 0 && grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err) !=
+                         GREBE_OK) {
+        code = out_error(cli, cli->cmd->name, &err);
+    }
+    if (schema.release != NULL) {
+        schema.release(&schema);
+    }
+    return code;
 }
 
 int open_table(struct cli *cli, const char *uri, grebe_table **out)
@@ -147,6 +159,28 @@ static bool next_name(const char **text, char *dst)
     *dst = '\0';
     *text = p;
     return true;
+}
+
+int split_words(struct cli *cli, const char *text, const char ***out, size_t *n)
+{
+    size_t max = 1, count = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        max += *p == ',';
+    }
+    const char **words = cli_alloc(cli, max, sizeof *words);
+    for (const char *p = text;; p++) {
+        char *word = cli_alloc(cli, strlen(p) + 1, 1);
+        if (!next_name(&p, word)) {
+            return out_usage(cli, "expected texts separated by commas, found \"%s\"", text);
+        }
+        words[count++] = word;
+        if (*p == '\0') {
+            break;
+        }
+    }
+    *out = words;
+    *n = count;
+    return 0;
 }
 
 int split_names(struct cli *cli, const char *text, const char ***out, size_t *n)
@@ -214,6 +248,44 @@ static int parse_compression(struct cli *cli, grebe_write_options *out)
     }
     out->compression = name;
     return 0;
+}
+
+/* COL=TYPE, the first '=' between them; "odd=name"=TYPE. */
+static bool split_cast(char *text, grebe_column_cast *out)
+{
+    char *end = text[0] == '"' ? strchr(text + 1, '"') : strchr(text, '=');
+    char *type = end != NULL && text[0] == '"' ? end + 1 : end;
+    if (type == NULL || *type != '=' || end == text) {
+        return false;
+    }
+    *end = '\0';
+    *out = (grebe_column_cast){ text[0] == '"' ? text + 1 : text, type + 1 };
+    return true;
+}
+
+int scan_rows(struct cli *cli, grebe_source *source, const grebe_scan_options *options,
+              struct ArrowArrayStream *out)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream rows = { 0 };
+    size_t n = 0;
+    while (opt_nth(cli, "cast", n) != NULL) {
+        n++;
+    }
+    grebe_column_cast *casts = cli_alloc(cli, n + 1, sizeof *casts);
+    for (size_t i = 0; i < n; i++) {
+        if (!split_cast(cli_copy(cli, opt_nth(cli, "cast", i)), &casts[i])) {
+            return out_usage(cli, "--cast: expected COL=TYPE, found \"%s\"", opt_nth(cli, "cast", i));
+        }
+    }
+    grebe_status st = grebe_source_scan(source, options, n > 0 ? &rows : out, &err);
+    if (st == GREBE_OK && n > 0) {
+        st = grebe_rows_cast(cli->ctx, &rows, casts, n, out, &err);
+    }
+    if (rows.release != NULL) {
+        rows.release(&rows);
+    }
+    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
 }
 
 /* "COL=ENC", or "ENC" for every column that it fits. */

@@ -6,6 +6,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "text_options.h"
 
 /* ---- convert ---- */
 
@@ -14,6 +15,7 @@ int cmd_convert(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_scan_options scan;
     grebe_write_options write;
+    grebe_text_options text;
     grebe_source *source = NULL;
     struct ArrowArrayStream rows = { 0 };
     int64_t n_rows = 0;
@@ -22,14 +24,13 @@ int cmd_convert(struct cli *cli)
     int code = scan_options_from(cli, &scan);
     code = code != 0 ? code : write_options_from(cli, &write);
     code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    code = code != 0 ? code : text_output_from(cli, &text);
+    write.text = &text;
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional - 1, &source);
+    code = code != 0 ? code : scan_rows(cli, source, &scan, &rows);
     if (code == 0) {
         write.expected_rows = grebe_source_num_rows(source);
-        grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
-        if (st == GREBE_OK) {
-            st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows,
-                                  &err);
-        }
+        grebe_status st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows, &err);
         code = st == GREBE_OK ? 0 : out_error(cli, "convert", &err);
     }
     if (code == 0) {

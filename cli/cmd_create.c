@@ -8,6 +8,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "text_options.h"
 #include "rows.h"
 
 /* Append every source to the transaction, then commit: one version whatever their number. */
@@ -45,39 +46,6 @@ static int commit(struct cli *cli, grebe_txn *txn)
     report_table(cli, made);
     grebe_table_close(made);
     return 0;
-}
-
-/* A whole text file, or standard input for "-". *text is to be freed, whatever the exit code. */
-static int read_text(struct cli *cli, const char *path, char **text, size_t *len)
-{
-    enum { TEXT_MAX = 64 << 20 };
-    grebe_error err = GREBE_ERROR_INIT;
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    errno = f != NULL ? 0 : errno;
-    for (size_t capacity = 0, got = 1; f != NULL && errno == 0 && got > 0; *len += got) {
-        if (*len == capacity) {
-            capacity = capacity == 0 ? 1 << 16 : capacity * 2;
-            char *grown = capacity <= TEXT_MAX ? realloc(*text, capacity) : NULL;
-            if (grown == NULL) {
-                errno = capacity <= TEXT_MAX ? ENOMEM : EFBIG;
-                break;
-            }
-            *text = grown;
-        }
-        got = fread(*text + *len, 1, capacity - *len, f);
-    }
-    int failed = errno;
-    if (f != NULL && f != stdin) {
-        fclose(f);
-    }
-    if (failed == 0) {
-        return 0;
-    }
-    err.status = failed == ENOENT                      ? GREBE_ENOTFOUND
-                 : failed == ENOMEM || failed == EFBIG ? GREBE_ELIMIT
-                                                       : GREBE_EIO;
-    snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(failed));
-    return out_error(cli, cli->cmd->name, &err);
 }
 
 static int create_from_schema(struct cli *cli, const char *path)
@@ -122,10 +90,10 @@ int cmd_create(struct cli *cli)
     grebe_txn *txn = NULL;
     const char *uri = cli->positional[0];
 
-    if (opt_has(cli, "schema") == opt_has(cli, "from")) {
-        return out_usage(cli, "expected one of --from SOURCE and --schema FILE");
+    if (!opt_has(cli, "schema") && !opt_has(cli, "from")) {
+        return out_usage(cli, "expected --from SOURCE or --schema FILE");
     }
-    if (opt_has(cli, "schema")) {
+    if (!opt_has(cli, "from")) {
         return create_from_schema(cli, opt_get(cli, "schema"));
     }
     /* --from takes one source; the words behind it are further ones: --from a b c */

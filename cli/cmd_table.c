@@ -15,11 +15,29 @@ const struct opt_spec common_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
+/* Of every verb that reads a SOURCE. */
+#define TEXT_OPTIONS                                                                             \
+    { "delimiter", "C", "between fields of CSV (default: told by the first lines; tab for TSV)", 0 }, \
+    { "quote", "C", "around fields of CSV (default \"; '' for none)", 0 },                       \
+    { "escape", "C", "inside quotes, makes the next character itself (default: doubled quotes)", 0 }, \
+    { "header", "yes|no|auto", "whether the first line of CSV has names (default yes)", 0 },     \
+    { "comment", "C", "leave lines of CSV out that begin with C", 0 },                           \
+    { "null-values", "A,B", "unquoted fields of CSV that are null (default: empty ones)", 0 },   \
+    { "decimal-comma", NULL, "1,5 is a number in CSV", 0 },                                      \
+    { "trim", NULL, "blanks around unquoted fields of CSV do not count", 0 },                    \
+    { "skip-rows", "N", "lines in front of CSV that are not looked at", 0 },                     \
+    { "ragged", "error|fill|drop", "rows of CSV with another number of fields (default error)", 0 }, \
+    { "encoding", "utf-8|latin1", "encoding of text (default utf-8)", 0 },                       \
+    { "sample-rows", "N|all", "lines of text that types are inferred from (default: all of a file)", 0 }
+#define SCHEMA_OPTION                                                                            \
+    { "schema", "FILE", "types of columns of text (as grebe schema --format json prints them)", 0 }
+
 #define OPEN_OPTIONS                                                                             \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
     { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
-    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 }
+    { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },     \
+    TEXT_OPTIONS, SCHEMA_OPTION
 
 #define PARQUET_OPTIONS                                                                          \
     { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
@@ -37,6 +55,7 @@ const struct opt_spec read_options[] = {
     { "limit", "N", "at most N rows", 'n' },
     { "batch-rows", "N", "at most N rows in a batch of the output stream", 0 },
     { "with-row-id", NULL, "add the row id as first column, _rowid", 0 },
+    { "cast", "COL=TYPE", "give a column another type, after --where; values that do not fit are errors; may be repeated", 0 },
     OPEN_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
@@ -66,12 +85,13 @@ const struct opt_spec write_options[] = {
     { "file-bytes", "SIZE", "in-memory bytes after which a group begins a new file", 0 },
     { "property", "KEY=VALUE", "an option by its name in Milvus's library, such as writer.compression=zstd; may be repeated", 0 },
     { "input-format", "FORMAT", "format of the source, when its content does not tell", 0 },
+    TEXT_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
 
 static const struct opt_spec create_options[] = {
     { "from", "SOURCE", "rows of the table; may be repeated", 0 },
-    { "schema", "FILE", "make an empty table with this schema (as grebe schema --format json prints it)", 0 },
+    { "schema", "FILE", "without --from: make an empty table with this schema (as grebe schema --format json prints it); with it: types of columns of text", 0 },
     POLICY_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { NULL, NULL, NULL, 0 },
@@ -80,6 +100,7 @@ static const struct opt_spec create_options[] = {
 static const struct opt_spec append_options[] = {
     { "columns", "A,B", "columns of the source to use (default: all)", 'c' },
     { "where", "EXPR", "only rows of the source for which EXPR is true", 'w' },
+    SCHEMA_OPTION,
     { NULL, NULL, NULL, 0 },
 };
 
@@ -87,6 +108,7 @@ static const struct opt_spec add_column_options[] = {
     { "columns", "A,B", "columns of the source to add (default: all)", 'c' },
     { "rows", "BEGIN:END", "rows of the table that the source's rows belong to (default: all)", 0 },
     POLICY_OPTIONS,
+    SCHEMA_OPTION,
     { NULL, NULL, NULL, 0 },
 };
 
@@ -133,6 +155,10 @@ static const struct opt_spec convert_options[] = {
     PARQUET_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
+    { "output-delimiter", "C", "between fields of CSV that is written (default , or tab for .tsv)", 0 },
+    { "output-quote", "C", "around fields of CSV that is written (default \"; '' for none)", 0 },
+    { "output-header", "yes|no", "whether CSV is written with names (default yes)", 0 },
+    { "output-null", "TEXT", "what null is in CSV that is written (default: nothing)", 0 },
     { NULL, NULL, NULL, 0 },
 };
 
@@ -214,8 +240,8 @@ static const struct cmd cmd_tag_spec = {
 static const struct cmd cmd_head_spec = {
     "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
     "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
-    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER reads the packed "
-    "files of Milvus's second storage format. Several "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER "
+    "reads the packed files of Milvus's second storage format. Several "
     "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
     NULL, read_options, 1, ANY, cmd_head

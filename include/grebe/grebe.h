@@ -14,6 +14,7 @@
 #include "grebe/source.h"
 #include "grebe/status.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 #include "grebe/txn.h"
 #include "grebe/version.h"
 

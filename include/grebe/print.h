@@ -9,6 +9,7 @@
 #include "grebe/arrow.h"
 #include "grebe/context.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,11 +42,14 @@ typedef struct grebe_print_options {
 
     /** NULL: defaults. Borrowed for the call. */
     const grebe_call_options *call;
+
+    /** Of GREBE_PRINT_CSV: delimiter, quote, header and the text of a null. NULL: defaults. Borrowed for the call. */
+    const grebe_text_options *text;
 } grebe_print_options;
 
 #define GREBE_PRINT_OPTIONS_INIT                                              \
     {                                                                         \
-        sizeof(grebe_print_options), GREBE_PRINT_TABLE, 0, false, 0           \
+        sizeof(grebe_print_options), GREBE_PRINT_TABLE, 0, false, 0, 0        \
     }
 
 /**

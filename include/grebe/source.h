@@ -10,6 +10,7 @@
 #include "grebe/print.h"
 #include "grebe/scan.h"
 #include "grebe/table.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,11 +47,17 @@ typedef struct grebe_source_options {
 
     /** For tables (skip_checksums: also for files); NULL: defaults. Borrowed for the call. */
     const grebe_table_open_options *table;
+
+    /** For text; NULL: defaults. Borrowed for the call. */
+    const grebe_text_options *text;
+
+    /** Token and threads while types are inferred; NULL: defaults. Borrowed for the call. */
+    const grebe_call_options *call;
 } grebe_source_options;
 
 #define GREBE_SOURCE_OPTIONS_INIT                       \
     {                                                   \
-        sizeof(grebe_source_options), 0, 0, 0, 0        \
+        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0  \
     }
 
 /**
@@ -58,8 +65,8 @@ typedef struct grebe_source_options {
  *
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
- *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder
- *                (grebe/packed.h), or a pattern (grebe_source_open_many). Borrowed.
+ *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder (grebe/packed.h),
+ *                or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
  * @param err     Details on failure; may be NULL.

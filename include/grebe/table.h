@@ -16,6 +16,7 @@
 #include "grebe/arrow.h"
 #include "grebe/context.h"
 #include "grebe/status.h"
+#include "grebe/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -284,13 +285,16 @@ typedef struct grebe_write_options {
      *  looked at; a field above that is set counts for more. Borrowed. */
     const grebe_property *properties;
     size_t n_properties;
+
+    /** Of files of CSV and TSV, as in grebe_print_options. NULL: defaults. Borrowed. */
+    const grebe_text_options *text;
 } grebe_write_options;
 
 #define GREBE_WRITE_OPTIONS_INIT                                                             \
     {                                                                                        \
         sizeof(grebe_write_options), GREBE_PROFILE_OPEN, 0, 0, INT32_MIN, 0, 0, false, 0, 0, \
             -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, false, GREBE_POLICY_DEFAULT, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0                                                                  \
+            0, 0, 0, 0, 0, 0, 0                                                               \
     }
 
 /** How a table is made. Fields beyond struct_size take their defaults. */

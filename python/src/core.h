@@ -63,6 +63,8 @@ int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
 int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
 /** New objects; the Arrow structures are moved in (released on failure too). */
 PyObject *core_stream_new(struct ArrowArrayStream *stream);
+/** cast(rows, [(column, type), …]) -> Stream */
+PyObject *core_cast(PyObject *self, PyObject *args);
 PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
 PyObject *core_schema_new(struct ArrowSchema *schema);
 /** Module functions for dicts of arrays. */
@@ -125,7 +127,6 @@ PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
 PyObject *core_txn_add_index(PyObject *self, PyObject *args);
 PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
 PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
-
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);

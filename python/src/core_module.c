@@ -62,6 +62,7 @@ static PyMethodDef methods[] = {
     { "open_packed", core_open_packed, METH_VARARGS, NULL },
     { "write_packed", core_write_packed, METH_VARARGS, NULL },
     { "stream_from", core_stream_from, METH_O, NULL },
+    { "cast", core_cast, METH_VARARGS, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },

@@ -5,6 +5,7 @@
 
 #include "arrow/ipc.h"
 #include "base/context_internal.h"
+#include "grebe/text_layout.h"
 #include "text/text_print.h"
 
 /* A sink over the caller's callback. */
@@ -86,6 +87,14 @@ grebe_status grebe_print_rows(grebe_context *ctx, struct ArrowArrayStream *rows,
         stream_release(rows);
         return st;
     }
+    grebe_text_options text = GREBE_TEXT_OPTIONS_INIT;
+    struct text_csv_layout layout = TEXT_CSV_LAYOUT_INIT;
+    st = text_layout_options(&text, o.text, err);
+    st = st == GREBE_OK ? text_layout_of(&text, &layout, err) : st;
+    if (st != GREBE_OK) {
+        stream_release(rows);
+        return st;
+    }
     struct call call = call_options_resolve(ctx, o.call);
     struct callback_sink sink = { { sink_write }, write, write_ctx };
     struct step step = { &call, { "print", 0, 0, 0, 0 } };
@@ -94,7 +103,7 @@ grebe_status grebe_print_rows(grebe_context *ctx, struct ArrowArrayStream *rows,
     case GREBE_PRINT_TABLE: st = text_print_table(&p, rows, o.width, o.is_colored, err); break;
     case GREBE_PRINT_JSON: st = text_print_json(&p, rows, false, err); break;
     case GREBE_PRINT_JSONL: st = text_print_json(&p, rows, true, err); break;
-    case GREBE_PRINT_CSV: st = text_print_csv(&p, rows, err); break;
+    case GREBE_PRINT_CSV: st = text_print_csv(&p, rows, &layout, err); break;
     case GREBE_PRINT_ARROW: st = print_ipc(&p, rows, err); break;
     default: st = GREBE_FAIL(err, GREBE_EINVAL, "print format: expected 0 to 4, found %d", o.format);
     }

@@ -65,8 +65,9 @@ const char *source_text_format(const char *name);
 const char *source_text_format_of(const char *path);
 /** @param format As source_text_format gave it. */
 grebe_status source_text_of_file(struct grebe_source *s, const char *path, const char *format,
-                                 grebe_error *err);
-grebe_status source_text_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
-                                     const char *format, grebe_error *err);
+                                 const grebe_source_options *o, grebe_error *err);
+/** o->read gives the bytes. */
+grebe_status source_text_of_callback(struct grebe_source *s, const char *format,
+                                     const grebe_source_options *o, grebe_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "arrow/schema_union.h"
 #include "base/checked.h"
 #include "expr/expr.h"
+#include "grebe/text_layout.h"
 
 /* ---- life ---- */
 
@@ -16,6 +17,14 @@ static grebe_status keep_options(struct source_many *m, const grebe_source_optio
     m->options = *o;
     m->options.read = NULL;
     m->options.table = NULL;
+    m->options.call = NULL;
+    if (o->text != NULL) {
+        grebe_status st = text_layout_keep(&m->arena, o->text, &m->text, &m->text_schema, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        m->options.text = &m->text;
+    }
     if (o->format != NULL) {
         m->options.format = arena_str(&m->arena, o->format, strlen(o->format));
         if (m->options.format == NULL) {
@@ -94,6 +103,7 @@ void source_many_drop(struct source_many *m)
         grebe_source_close(m->parts[i].source);
     }
     schema_release(&m->schema);
+    schema_release(&m->text_schema);
     const grebe_allocator *a = m->ctx->a;
     arena_release(&m->arena);
     mem_free(a, m, sizeof *m);

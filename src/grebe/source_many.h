@@ -26,6 +26,8 @@ struct source_many {
     size_t n_parts;
     struct ArrowSchema schema;    /* union of all parts */
     grebe_source_options options; /* with which parts are opened; texts are in the arena */
+    grebe_text_options text;      /* of the options, if any; texts are in the arena */
+    struct ArrowSchema text_schema; /* of the text options; perhaps none */
 };
 
 /**

@@ -89,7 +89,7 @@ const char *source_forced_format(const grebe_context *ctx, const char *uri, char
 }
 
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
-                              const char *format_name, const grebe_table_open_options *o,
+                              const char *format_name, const grebe_source_options *o,
                               grebe_error *err)
 {
     const struct file_format *format = NULL;
@@ -108,7 +108,7 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     if (text != NULL) {
         s->kind = GREBE_SOURCE_STREAM;
         s->format = text;
-        st = source_text_of_file(s, path, text, err);
+        st = source_text_of_file(s, path, text, o, err);
         goto out;
     }
     if (is_ipc) {
@@ -127,21 +127,24 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     GREBE_TRY(buf_put_text(&s->path, path, err));
     st = table_of_files(store, &path, 1, format, &s->table, err);
     if (st == GREBE_OK) {
-        s->table->skip_checksums = o->skip_checksums;
+        s->table->skip_checksums = o->table->skip_checksums;
     }
 out:
     return st;
 }
 
 static grebe_status open_any(struct grebe_source *s, struct table_store *store, const char *uri,
-                             const grebe_source_options *o, grebe_error *err)
+                             const grebe_source_options *options, grebe_error *err)
 {
     char name[32];
     struct io_info info;
     const char *path = NULL;
-    const char *format = o->format;
+    const char *format = options->format;
     grebe_table_open_options t = GREBE_TABLE_OPEN_OPTIONS_INIT;
-    grebe_status st = o->table == NULL ? GREBE_OK : options_copy(&t, sizeof t, o->table, err);
+    grebe_source_options with_table = *options, *o = &with_table;
+    grebe_status st =
+        options->table == NULL ? GREBE_OK : options_copy(&t, sizeof t, options->table, err);
+    o->table = &t;
     if (st != GREBE_OK) {
         return st;
     }
@@ -161,7 +164,7 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         s->kind = GREBE_SOURCE_STREAM;
         if (text != NULL) {
             s->format = text;
-            return source_text_of_callback(s, o->read, o->read_ctx, text, err);
+            return source_text_of_callback(s, text, o, err);
         }
         s->format = "arrow";
         return source_stream_of_callback(s, o->read, o->read_ctx, err);
@@ -173,7 +176,7 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
             return source_packed_open(s, store->store, packed, err);
         }
         if (rest != NULL) {
-            return open_file(s, store, rest, name, &t, err);
+            return open_file(s, store, rest, name, o, err);
         }
     }
     st = table_uri_path(uri, &path, err);
@@ -181,18 +184,18 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         return st;
     }
     if (format != NULL) {
-        return open_file(s, store, path, format, &t, err);
+        return open_file(s, store, path, format, o, err);
     }
     bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
     if (is_there && info.kind != IO_FOLDER) {
-        return open_file(s, store, path, NULL, &t, err);
+        return open_file(s, store, path, NULL, o, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);
     }
     s->kind = GREBE_SOURCE_TABLE;
     s->format = "table";
-    return grebe_table_open(s->ctx, uri, o->table, &s->table, err);
+    return grebe_table_open(s->ctx, uri, options->table, &s->table, err);
 }
 
 grebe_status source_open_one(grebe_context *ctx, const char *uri,

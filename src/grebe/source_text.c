@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "grebe/text_layout.h"
 #include "text/text_csv.h"
 #include "text/text_json.h"
 
@@ -42,21 +43,60 @@ const char *source_text_format_of(const char *path)
     return NULL;
 }
 
-static grebe_status open_text(struct grebe_source *s, const struct text_input *in,
-                              const char *format, grebe_error *err)
+static struct text_sizes sizes_of(const grebe_text_options *o)
 {
+    struct text_sizes sizes = { 0 };
+    sizes.sample_lines = o->sample_rows > 0 ? (uint64_t)o->sample_rows : 0;
+    sizes.is_sample_all = o->sample_rows == 0;
+    return sizes;
+}
+
+static grebe_status open_text(struct grebe_source *s, struct text_input *in, const char *format,
+                              const grebe_source_options *options, grebe_error *err)
+{
+    grebe_text_options o = GREBE_TEXT_OPTIONS_INIT;
+    grebe_status st = text_layout_options(&o, options->text, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    in->is_latin1 = o.encoding == GREBE_ENCODING_LATIN1;
+    in->call = options->call;
     if (strstr(format, "json") != NULL) {
         struct text_json_options json = TEXT_JSON_OPTIONS_INIT;
         json.is_lines = strcmp(format, "json") != 0;
+        json.sizes = sizes_of(&o);
+        json.schema = o.schema;
         return text_json_open(s->ctx, in, &json, &s->stream, err);
     }
-    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
-    o.delimiter = strcmp(format, "tsv") == 0 ? '\t' : 0;
-    return text_csv_open(s->ctx, in, &o, &s->stream, err);
+    struct text_csv_options csv = TEXT_CSV_OPTIONS_INIT;
+    struct text_csv_layout layout = TEXT_CSV_LAYOUT_INIT;
+    layout.delimiter = strcmp(format, "tsv") == 0 ? '\t' : 0;
+    st = text_layout_of(&o, &layout, err);
+    if (st == GREBE_OK) {
+        st = text_layout_char(o.escape, "escape", &csv.escape, err);
+    }
+    if (st == GREBE_OK) {
+        st = text_layout_char(o.comment, "comment", &csv.comment, err);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    csv.delimiter = layout.delimiter;
+    csv.quote = layout.quote;
+    csv.header = (enum text_header)o.header;
+    csv.ragged = (enum text_ragged)o.ragged;
+    csv.is_decimal_comma = o.is_decimal_comma;
+    csv.is_trimmed = o.is_trimmed;
+    csv.skip_lines = o.skip_lines;
+    csv.nulls = o.nulls;
+    csv.n_nulls = o.n_nulls;
+    csv.schema = o.schema;
+    csv.sizes = sizes_of(&o);
+    return text_csv_open(s->ctx, in, &csv, &s->stream, err);
 }
 
 grebe_status source_text_of_file(struct grebe_source *s, const char *path, const char *format,
-                                 grebe_error *err)
+                                 const grebe_source_options *o, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_store *store = NULL;
@@ -69,7 +109,7 @@ grebe_status source_text_of_file(struct grebe_source *s, const char *path, const
     } else {
         GREBE_TRY(file->ops->map(file, &in.map, err));
     }
-    st = open_text(s, &in, format, err);
+    st = open_text(s, &in, format, o, err);
 out:
     region_drop(in.map); /* the stream has its own reference */
     io_close(file);
@@ -77,17 +117,17 @@ out:
     return st;
 }
 
-grebe_status source_text_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
-                                     const char *format, grebe_error *err)
+grebe_status source_text_of_callback(struct grebe_source *s, const char *format,
+                                     const grebe_source_options *o, grebe_error *err)
 {
     struct ipc_source bytes = { 0 };
-    grebe_status st = source_callback_bytes(s, read, read_ctx, &bytes, err);
+    grebe_status st = source_callback_bytes(s, o->read, o->read_ctx, &bytes, err);
     if (st != GREBE_OK) {
         return st;
     }
     struct text_input in = { .name = "standard input", .read = bytes.read, .free = bytes.free,
                              .arg = bytes.from };
-    st = open_text(s, &in, format, err);
+    st = open_text(s, &in, format, o, err);
     if (st != GREBE_OK) {
         bytes.free(bytes.from);
     }

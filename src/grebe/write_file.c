@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "arrow/arrow_stream.h"
+#include "codec/codec_compress.h"
 #include "grebe/print.h"
+#include "grebe/text_layout.h"
 #include "ipc/ipc_format.h"
 #include "source/source.h"
 
@@ -89,51 +91,108 @@ out:
     return st;
 }
 
-/* Forms that are printed: the ending, and the form. */
-static const struct {
+/* Forms that are printed: the ending, the form, and what is between fields. */
+static const struct printed {
     const char *ending;
     grebe_print_format form;
-} printed[] = { { "csv", GREBE_PRINT_CSV },
-                { "json", GREBE_PRINT_JSON },
-                { "jsonl", GREBE_PRINT_JSONL } };
+    const char *delimiter;
+} printed[] = { { "csv", GREBE_PRINT_CSV, NULL },
+                { "tsv", GREBE_PRINT_CSV, "\t" },
+                { "json", GREBE_PRINT_JSON, NULL },
+                { "jsonl", GREBE_PRINT_JSONL, NULL },
+                { "ndjson", GREBE_PRINT_JSONL, NULL } };
 
-static const grebe_print_format *printed_form(const char *ending)
+/* The ending before .gz or .zst, which text can have; *packed: the codec that it names. */
+static const struct printed *printed_form(const char *path, enum codec_id *packed)
 {
+    static const struct {
+        const char *ending;
+        enum codec_id codec;
+    } codecs[] = { { ".gz", CODEC_GZIP }, { ".zst", CODEC_ZSTD } };
+    const char *base = path_base_name(path);
+    size_t len = strlen(base);
+    *packed = CODEC_NONE;
+    for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
+        size_t n = strlen(codecs[i].ending);
+        if (len > n && strcmp(base + len - n, codecs[i].ending) == 0) {
+            *packed = codecs[i].codec;
+            len -= n;
+            break;
+        }
+    }
     for (size_t i = 0; i < sizeof printed / sizeof printed[0]; i++) {
-        if (strcmp(printed[i].ending, ending) == 0) {
-            return &printed[i].form;
+        size_t n = strlen(printed[i].ending);
+        if (len > n && base[len - n - 1] == '.' &&
+            memcmp(base + len - n, printed[i].ending, n) == 0) {
+            return &printed[i];
         }
     }
     return NULL;
 }
 
+/* Text that waits to be packed: a member or frame of its own, one after another. */
+enum { PACK_BYTES = 4 << 20 };
+
 struct print_target {
     struct io_writer *to;
+    enum codec_id packed;
+    int level;
+    struct buf plain, bytes;
+    struct codec_workspace workspace;
     grebe_error err;
 };
+
+static grebe_status pack(struct print_target *t)
+{
+    buf_clear(&t->bytes);
+    grebe_status st = codec_compress(t->packed, t->level, t->plain.data, t->plain.len, &t->bytes,
+                                     &t->workspace, &t->err);
+    buf_clear(&t->plain);
+    return st == GREBE_OK ? io_write(t->to, t->bytes.data, t->bytes.len, &t->err) : st;
+}
 
 static int write_printed_bytes(void *write_ctx, const void *bytes, size_t len)
 {
     struct print_target *t = write_ctx;
-    return io_write(t->to, bytes, len, &t->err) == GREBE_OK ? 0 : 5 /* EIO; t->err tells more */;
+    grebe_status st = t->packed == CODEC_NONE ? io_write(t->to, bytes, len, &t->err)
+                                              : buf_put(&t->plain, bytes, len, &t->err);
+    if (st == GREBE_OK && t->plain.len >= PACK_BYTES) {
+        st = pack(t);
+    }
+    return st == GREBE_OK ? 0 : 5 /* EIO; t->err tells more */;
 }
 
 static grebe_status write_printed(grebe_context *ctx, struct ArrowArrayStream *rows,
-                                  struct io_writer *to, grebe_print_format form,
-                                  const grebe_call_options *call, int64_t *n_rows,
-                                  grebe_error *err)
+                                  struct io_writer *to, const struct printed *form,
+                                  enum codec_id packed, const grebe_write_options *given,
+                                  int64_t *n_rows, grebe_error *err)
 {
-    struct print_target target = { to, GREBE_ERROR_INIT };
+    struct print_target target = { .to = to, .packed = packed, .level = given->compression_level,
+                                   .plain = BUF_INIT(ctx->a), .bytes = BUF_INIT(ctx->a),
+                                   .workspace = CODEC_WORKSPACE_INIT(ctx->a),
+                                   .err = GREBE_ERROR_INIT };
     grebe_print_options o = GREBE_PRINT_OPTIONS_INIT;
-    o.format = form;
-    o.call = call;
-    grebe_status st = grebe_print_rows(ctx, rows, &o, write_printed_bytes, &target, n_rows, err);
+    grebe_text_options text = GREBE_TEXT_OPTIONS_INIT;
+    grebe_status st = text_layout_options(&text, given->text, err);
+    text.delimiter = text.delimiter == NULL ? form->delimiter : text.delimiter;
+    o.format = form->form;
+    o.call = given->call;
+    o.text = &text;
+    if (st == GREBE_OK) {
+        st = grebe_print_rows(ctx, rows, &o, write_printed_bytes, &target, n_rows, err);
+    }
+    if (st == GREBE_OK && packed != CODEC_NONE) {
+        st = pack(&target);
+    }
     if (target.err.status != GREBE_OK) {
+        st = target.err.status;
         if (err != NULL) {
             *err = target.err;
         }
-        return target.err.status;
     }
+    codec_workspace_release(&target.workspace);
+    buf_release(&target.plain);
+    buf_release(&target.bytes);
     return st;
 }
 
@@ -148,7 +207,8 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && rows != NULL);
 
     const char *ending = ending_of(path);
-    const grebe_print_format *form = printed_form(ending);
+    enum codec_id packed = CODEC_NONE;
+    const struct printed *form = printed_form(path, &packed);
     const struct file_format *format = format_of_ending(ctx, ending);
     grebe_write_options given = GREBE_WRITE_OPTIONS_INIT;
     GREBE_TRY(options_copy(&given, sizeof given, options, err));
@@ -160,14 +220,14 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     }
     if (form == NULL && format == NULL) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .json or .jsonl, "
-                        "found \".%s\"", path, ending);
+                        "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .tsv, .json or "
+                        ".jsonl (text also with .gz or .zst), found \".%s\"", path, ending);
         goto out;
     }
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_create(store, path, is_durable, &to, err));
     st = form != NULL
-             ? write_printed(ctx, rows, to, *form, given.call, &n, err)
+             ? write_printed(ctx, rows, to, form, packed, &given, &n, err)
              : write_format(ctx, format, rows, to, &o, &n, err);
     if (st == GREBE_OK) {
         st = io_writer_publish(to, true, err);

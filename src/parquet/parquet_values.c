@@ -329,10 +329,26 @@ static grebe_status read_dictionary_fixed(const struct source *in, struct pq_out
 
 /* ---- byte strings ---- */
 
-/* Room for n strings of `bytes` in all; the first offset is there afterwards. */
-static grebe_status reserve_strings(struct pq_out *out, uint64_t n, uint64_t bytes,
-                                    grebe_error *err)
+/* Bytes to begin with: what all rows will take if they go on like these, so that blocks are not copied
+ * while they grow. No more than chunks honestly inflate to. */
+static uint64_t first_bytes(const struct source *in, const struct pq_out *out, uint64_t n,
+                            uint64_t bytes)
 {
+    enum { INFLATE_MAX = 64 };
+    double rows = (double)out->rows_expected;
+    double most = (double)in->c->len * INFLATE_MAX;
+    double all = n == 0 ? 0 : (double)bytes / (double)n * rows * 1.05;
+    all = all < most ? all : most;
+    all = out->offset_width == 4 && all > INT32_MAX ? INT32_MAX : all;
+    all = all < (double)out->limit_bytes ? all : (double)out->limit_bytes;
+    return all > (double)bytes ? (uint64_t)all : bytes;
+}
+
+/* Room for n strings of `bytes` in all; the first offset is there afterwards. */
+static grebe_status reserve_strings(const struct source *in, struct pq_out *out, uint64_t n,
+                                    uint64_t bytes)
+{
+    grebe_error *err = in->err;
     size_t w = (size_t)out->offset_width;
     if (w == 4 && out->values.len + bytes > INT32_MAX) {
         return GREBE_FAIL(err, GREBE_ELIMIT,
@@ -343,6 +359,7 @@ static grebe_status reserve_strings(struct pq_out *out, uint64_t n, uint64_t byt
     if (out->offsets.region == NULL && (uint64_t)out->rows_expected > n &&
         out->mode == PQ_OUT_FLAT) {
         n_offsets = (uint64_t)out->rows_expected + 1;
+        bytes = out->values.region == NULL ? first_bytes(in, out, n, bytes) : bytes;
     }
     grebe_status st = pq_block_reserve(out, &out->offsets, n_offsets * w, err);
     if (st == GREBE_OK) {
@@ -385,7 +402,7 @@ static grebe_status append_string_runs(const struct source *in, const int32_t *o
         total +=
             (uint64_t)(offsets[in->runs[r].begin + in->runs[r].n] - offsets[in->runs[r].begin]);
     }
-    grebe_status st = reserve_strings(out, in->n_wanted, total, in->err);
+    grebe_status st = reserve_strings(in, out, in->n_wanted, total);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         const int32_t *from = offsets + in->runs[r].begin;
         size_t n = (size_t)in->runs[r].n;
@@ -487,7 +504,7 @@ static grebe_status append_plain(const struct source *in, size_t *at, int64_t i,
         grebe_status st = skip_plain(in, at, i, 1);
         size_t size = *at - p - 4;
         if (st == GREBE_OK && !has_room(out, size)) {
-            st = reserve_strings(out, 1, size, in->err);
+            st = reserve_strings(in, out, 1, size);
         }
         if (st != GREBE_OK) {
             return st;
@@ -508,7 +525,7 @@ static grebe_status read_plain_strings(const struct source *in, struct pq_out *o
         is_reserved = is_reserved && in->runs[r].begin >= in->runs[r - 1].begin + in->runs[r - 1].n;
     }
     grebe_status st =
-        reserve_strings(out, in->n_wanted, is_reserved ? (uint64_t)in->len + 32 : 0, in->err);
+        reserve_strings(in, out, in->n_wanted, is_reserved ? (uint64_t)in->len + 32 : 0);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         int64_t begin = in->runs[r].begin;
         if (begin < i) { /* values that the run before took too: go back to where it began */
@@ -604,7 +621,7 @@ static grebe_status read_dictionary_strings(const struct source *in, struct pq_o
         }
         total += sum;
     }
-    st = reserve_strings(out, in->n_wanted, total + 16, in->err);
+    st = reserve_strings(in, out, in->n_wanted, total + 16);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         gather_strings(d, index + in->runs[r].begin, (size_t)in->runs[r].n, out);
     }

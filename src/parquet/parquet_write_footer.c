@@ -351,12 +351,15 @@ static grebe_status add_arrow_schema(struct pw_writer *w, grebe_error *err)
     static const char key[] = "ARROW:schema";
     struct buf message = BUF_INIT(w->a);
     struct buf text = BUF_INIT(w->a);
+    struct ArrowSchema kept = {0};
     grebe_status st = GREBE_OK;
 
-    GREBE_TRY(ipc_schema_encode(&message, &w->schema.arrow, err));
+    GREBE_TRY(pw_schema_kept(w->a, &w->schema.arrow, &kept, err));
+    GREBE_TRY(ipc_schema_encode(&message, &kept, err));
     GREBE_TRY(base64_encode(&text, message.data, message.len, err));
     GREBE_TRY(add_pair(w, key, sizeof key - 1, text.data, text.len, err));
 out:
+    schema_release(&kept);
     buf_release(&message);
     buf_release(&text);
     return st;

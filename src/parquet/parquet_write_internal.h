@@ -130,6 +130,35 @@ void pw_schema_release(struct pw_schema *s);
 grebe_status pw_apply_columns(struct pw_schema *schema,
                               const struct format_write_options *options, grebe_error *err);
 
+/* ---- input: parquet_write_input.c ---- */
+
+/** Batches as they are given; columns that are written as another Arrow type are made anew. */
+struct pw_input {
+    const grebe_allocator *a;
+    struct ArrowSchema given;     /* owned copy */
+    bool *has_runs;               /* shape [given.n_children], as the others */
+    struct ArrowArray *made;      /* values of such columns; empty between calls */
+    struct ArrowArray **children; /* of the view */
+    struct ArrowArray view;       /* of a batch with such columns */
+    bool is_changed;              /* there is one */
+};
+
+/** The schema as it is written: values instead of runs. And as ARROW:schema keeps that one: lists
+ *  instead of list views. */
+grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
+                               struct ArrowSchema *out, grebe_error *err);
+grebe_status pw_schema_kept(const grebe_allocator *a, const struct ArrowSchema *written,
+                            struct ArrowSchema *out, grebe_error *err);
+/** *in is zeroed before; release it on failure too. @param given Checked. */
+grebe_status pw_input_init(struct pw_input *in, const grebe_allocator *a, struct arena *ar,
+                           const struct ArrowSchema *given, grebe_error *err);
+void pw_input_release(struct pw_input *in);
+/** The batch, checked, in the written schema. @param out Valid until pw_input_end(). */
+grebe_status pw_input_begin(struct pw_input *in, const struct ArrowSchema *written,
+                            const struct ArrowArray *batch, const struct ArrowArray **out,
+                            grebe_error *err);
+void pw_input_end(struct pw_input *in);
+
 /* ---- one column of one row group ---- */
 
 enum pw_mode {
@@ -381,7 +410,8 @@ grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b,
 struct pw_group {
     struct pw_chunk *chunks; /* shape [n_leaves] */
     int64_t n_rows;
-    int64_t n_bytes;         /* in-memory bytes as the plan counts them */
+    int64_t n_bits;          /* in memory, as the plan counts; profile milvus: n_bytes alone */
+    int64_t n_bytes;
     bool is_full;            /* encode and write */
 };
 
@@ -399,6 +429,7 @@ struct pw_writer {
     struct call call;
     struct pw_config config;
     struct arena arena; /* schema and footer */
+    struct pw_input input;
     struct pw_schema schema;
     int64_t group_bytes, group_rows_max, expected_rows;
     bool is_group_bytes_given;

@@ -39,8 +39,8 @@ struct grebe_table {
     struct table_store *store;
     char *path;
     int32_t compat;
-    bool is_packed; /* columns are stored under the numbers of fields, not under names */
     bool skip_checksums; /* set before the table is given away */
+    bool is_packed; /* columns are stored under the numbers of fields, not under names */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "text/json_shape.h"
+#include "text/text_given.h"
 
 struct build {
     const grebe_allocator *a;
@@ -14,13 +15,16 @@ struct build {
 
 static bool is_absent(const struct json_value *v) { return v == NULL || v->type == JSON_NULL; }
 
-static grebe_status fail_value(const struct build *b, const struct json_value *v,
-                               const char *expected)
+/* s: of a type that was given, if it was. */
+static grebe_status fail_value(const struct build *b, const struct json_shape *s,
+                               const struct json_value *v, const char *expected)
 {
     char found[80];
+    const char *why = s->is_given ? "as the schema has it" : "as the first rows are";
+    expected = s->is_given ? s->type_name : expected;
     bool has_text = v->type == JSON_NUMBER || v->type == JSON_STRING;
-    return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s:%u:%u: expected %s, as the first rows are, found %s",
-                      b->name, v->line, v->column, expected,
+    return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s:%u:%u: expected %s, %s, found %s",
+                      b->name, v->line, v->column, expected, why,
                       has_text ? error_quote(found, sizeof found, v->text, v->n)
                                : json_type_name(v->type));
 }
@@ -50,13 +54,18 @@ static grebe_status build_validity(const struct build *b, const struct json_valu
     return GREBE_OK;
 }
 
-static bool store(unsigned type, const struct json_value *v, void *data, size_t i)
+static bool store(const struct json_shape *s, const struct json_value *v, void *data, size_t i)
 {
+    const unsigned type = s->type;
     if (v->type == JSON_BOOL) {
         if (type == TEXT_BOOL && v->boolean) {
             bit_set(data, (int64_t)i);
         }
         return type == TEXT_BOOL;
+    }
+    if (s->is_given && type != TEXT_BOOL && (v->type == JSON_STRING || v->type == JSON_NUMBER)) {
+        size_t width = (size_t)s->given.byte_width;
+        return text_given_store(&s->given, v->text, v->n, (char *)data + i * width);
     }
     if (v->type == JSON_STRING) { /* "NaN" and its like */
         return type == TEXT_DOUBLE && (json_is_text(v, "NaN") || json_is_text(v, "Infinity") ||
@@ -74,20 +83,21 @@ static bool store(unsigned type, const struct json_value *v, void *data, size_t 
     }
 }
 
-static grebe_status build_values(const struct build *b, unsigned type,
+static grebe_status build_values(const struct build *b, const struct json_shape *s,
                                  const struct json_value *const *values, size_t n,
                                  struct ArrowArray *out)
 {
     void *data = NULL;
-    size_t bytes = type == TEXT_BOOL ? bitmap_bytes((int64_t)n) : n * sizeof(int64_t);
+    size_t width = s->is_given ? (size_t)s->given.byte_width : sizeof(int64_t);
+    size_t bytes = s->type == TEXT_BOOL ? bitmap_bytes((int64_t)n) : n * width;
     grebe_status st = array_alloc_buffer(b->a, out, 1, bytes, &data, b->err);
     if (st != GREBE_OK) {
         return st;
     }
     memset(data, 0, bytes);
     for (size_t i = 0; i < n; i++) {
-        if (!is_absent(values[i]) && !store(type, values[i], data, i)) {
-            return fail_value(b, values[i], text_type_name(type));
+        if (!is_absent(values[i]) && !store(s, values[i], data, i)) {
+            return fail_value(b, s, values[i], text_type_name(s->type));
         }
     }
     return GREBE_OK;
@@ -137,7 +147,7 @@ int json_value_depth(const struct json_value *v)
     return deepest + (v->type == JSON_ARRAY || v->type == JSON_OBJECT);
 }
 
-static grebe_status build_strings(const struct build *b, bool is_json,
+static grebe_status build_strings(const struct build *b, const struct json_shape *s, bool is_json,
                                   const struct json_value *const *values, size_t n,
                                   struct ArrowArray *out)
 {
@@ -156,8 +166,10 @@ static grebe_status build_strings(const struct build *b, bool is_json,
             GREBE_TRY(json_put_value(&text, v, b->err));
         } else if (v->type == JSON_STRING) {
             GREBE_TRY(buf_put(&text, v->text, v->n, b->err));
+        } else if (s->is_given) {
+            GREBE_TRY(json_put_value(&text, v, b->err));
         } else {
-            st = fail_value(b, v, "a string");
+            st = fail_value(b, s, v, "a string");
             goto out;
         }
         if (text.len > INT32_MAX) {
@@ -194,7 +206,7 @@ static grebe_status build_list(const struct build *b, const struct json_shape *s
         offsets[i] = (int32_t)n_items;
         if (!is_absent(values[i])) {
             if (values[i]->type != JSON_ARRAY) {
-                st = fail_value(b, values[i], "an array");
+                st = fail_value(b, s, values[i], "an array");
                 goto out;
             }
             n_items += values[i]->n;
@@ -227,7 +239,7 @@ static grebe_status check_fields(const struct build *b, const struct json_shape 
 {
     struct json_field *f = NULL;
     if (v->type != JSON_OBJECT) {
-        return fail_value(b, v, "an object");
+        return fail_value(b, s, v, "an object");
     }
     *is_ordered = 1;
     for (size_t i = 0; i < v->n; i++) {
@@ -298,12 +310,12 @@ out:
     return st;
 }
 
-static grebe_status build_nulls(const struct build *b, const struct json_value *const *values,
+static grebe_status build_nulls(const struct build *b, const struct json_shape *s, const struct json_value *const *values,
                                 size_t n, struct ArrowArray *out)
 {
     for (size_t i = 0; i < n; i++) {
         if (!is_absent(values[i])) {
-            return fail_value(b, values[i], "null");
+            return fail_value(b, s, values[i], "null");
         }
     }
     grebe_status st = array_new(b->a, (int64_t)n, 0, 0, out, b->err);
@@ -330,7 +342,7 @@ static grebe_status build_any(const struct build *b, const struct json_shape *s,
                           "more than %d values, missing ones counted", b->name, JSON_VALUES_MAX);
     }
     if (s->form == JSON_FORM_NULL) {
-        return build_nulls(b, values, n, out);
+        return build_nulls(b, s, values, n, out);
     }
     GREBE_TRY(array_new(b->a, (int64_t)n, is_string ? 3 : n_buffers[s->form], n_children, out,
                         b->err));
@@ -338,10 +350,10 @@ static grebe_status build_any(const struct build *b, const struct json_shape *s,
     switch (s->form) {
     case JSON_FORM_LIST: st = build_list(b, s, values, n, out); break;
     case JSON_FORM_STRUCT: st = build_struct(b, s, values, n, out); break;
-    case JSON_FORM_TEXT: st = build_strings(b, true, values, n, out); break;
+    case JSON_FORM_TEXT: st = build_strings(b, s, true, values, n, out); break;
     default:
-        st = is_string ? build_strings(b, false, values, n, out)
-                       : build_values(b, s->type, values, n, out);
+        st = is_string ? build_strings(b, s, false, values, n, out)
+                       : build_values(b, s, values, n, out);
     }
 out:
     if (st != GREBE_OK) {

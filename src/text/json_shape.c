@@ -205,9 +205,86 @@ out:
     return st;
 }
 
+grebe_status json_shape_give_fields(struct arena *ar, struct json_shape *s,
+                                    const struct ArrowSchema *fields, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (int64_t i = 0; i < fields->n_children && st == GREBE_OK; i++) {
+        const struct ArrowSchema *type = fields->children[i];
+        struct json_field *f = NULL;
+        st = json_shape_field_of(ar, s, type->name, strlen(type->name), NULL, &f, err);
+        if (st == GREBE_OK) {
+            st = json_shape_give(ar, &f->shape, type, err);
+        }
+    }
+    return st;
+}
+
+/* The format of the type, and what it is called in messages. */
+static grebe_status name_type(struct arena *ar, struct json_shape *s, const struct ArrowSchema *type,
+                              grebe_error *err)
+{
+    struct buf text = BUF_INIT(ar->a);
+    grebe_status st = type_print(&text, type, err);
+    if (st == GREBE_OK) {
+        s->format = arena_str(ar, type->format, strlen(type->format));
+        s->type_name = arena_str(ar, (char *)text.data, text.len);
+        st = s->format != NULL && s->type_name != NULL ? GREBE_OK : mem_fail(err, text.len, "a type");
+    }
+    buf_release(&text);
+    return st;
+}
+
+grebe_status json_shape_give(struct arena *ar, struct json_shape *s, const struct ArrowSchema *type,
+                             grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    json_shape_init(s);
+    s->is_given = true;
+    s->form = JSON_FORM_VALUE;
+    GREBE_TRY(arrow_type_of(type, &s->given, err));
+    GREBE_TRY(name_type(ar, s, type, err));
+    s->given.timezone = s->given.timezone[0] != '\0' ? "UTC" : ""; /* the schema may go; that there is one counts */
+    switch (s->given.kind) {
+    case ARROW_NULL: s->form = JSON_FORM_NULL; break;
+    case ARROW_STRING: s->type = 0; break;
+    case ARROW_BOOL: s->type = TEXT_BOOL; break;
+    case ARROW_INT64: s->type = TEXT_INT64; break;
+    case ARROW_UINT64: s->type = TEXT_UINT64; break;
+    case ARROW_FLOAT64: s->type = TEXT_DOUBLE; break;
+    case ARROW_LIST:
+        s->form = JSON_FORM_LIST;
+        GREBE_TRY(json_shape_need_item(ar, s, err));
+        st = json_shape_give(ar, s->item, type->children[0], err);
+        break;
+    case ARROW_STRUCT:
+        s->form = JSON_FORM_STRUCT;
+        st = json_shape_give_fields(ar, s, type, err);
+        break;
+    default: s->type = TEXT_GIVEN;
+    }
+out:
+    return st;
+}
+
+static void resolve_given(const struct json_shape *s, size_t *n_leaves)
+{
+    for (struct json_field *f = s->first; f != NULL; f = f->next) {
+        resolve_given(&f->shape, n_leaves);
+    }
+    if (s->item != NULL) {
+        resolve_given(s->item, n_leaves);
+    }
+    ++*n_leaves;
+}
+
 void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
 {
     const unsigned scalar = JSON_SEEN_SCALAR, special = JSON_SEEN_SPECIAL;
+    if (s->is_given) {
+        resolve_given(s, n_leaves);
+        return;
+    }
     s->form = JSON_FORM_TEXT;
     s->type = 0;
     if (s->seen == 0) {
@@ -253,7 +330,8 @@ grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape
     switch (s->form) {
     case JSON_FORM_NULL: return schema_new(a, "n", name, true, 0, out, err);
     case JSON_FORM_VALUE:
-        return schema_new(a, text_type_format(s->type), name, true, 0, out, err);
+        return schema_new(a, s->is_given ? s->format : text_type_format(s->type), name, true, 0, out,
+                          err);
     case JSON_FORM_TEXT: return schema_new(a, "u", name, true, 0, out, err);
     case JSON_FORM_LIST:
         GREBE_TRY(schema_new(a, "+l", name, true, 1, out, err));

@@ -34,6 +34,9 @@ struct json_shape {
     struct json_shape *item;
     enum json_form form;
     unsigned type; /* JSON_FORM_VALUE: one bit of enum text_type, 0: string */
+    bool is_given; /* by the caller: what was seen does not matter */
+    struct arrow_type given;
+    const char *format, *type_name; /* of the given type; in the arena */
 };
 
 struct json_field {
@@ -90,6 +93,13 @@ grebe_status json_shape_add(struct arena *ar, struct json_shape *s, const struct
 /** Take in what another one has seen; nothing of it is kept. */
 grebe_status json_shape_merge(struct arena *ar, struct json_shape *s, const struct json_shape *from,
                               grebe_error *err);
+
+/** Take the type of a native schema (text_given.h), whatever was seen. */
+grebe_status json_shape_give(struct arena *ar, struct json_shape *s, const struct ArrowSchema *type,
+                             grebe_error *err);
+/** The fields of a struct schema are given their types, and added where none was seen. */
+grebe_status json_shape_give_fields(struct arena *ar, struct json_shape *s,
+                                    const struct ArrowSchema *fields, grebe_error *err);
 
 /** Decide form and type at every depth; adds the leaves up. */
 void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves);

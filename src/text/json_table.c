@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "text/text_given.h"
 
 struct json_node {
     const struct json_shape *shape;
@@ -29,7 +30,8 @@ static grebe_status node_init(struct json_table *t, struct json_node *node,
                                       : TEXT_BUILDER_FIXED;
     }
     node->shape = s;
-    text_builder_init(&node->b, t->arena.a, kind, sizeof(int64_t));
+    text_builder_init(&node->b, t->arena.a, kind,
+                      s->is_given ? (size_t)s->given.byte_width : sizeof(int64_t));
     size_t n = s->form == JSON_FORM_STRUCT ? s->n_fields : s->form == JSON_FORM_LIST;
     node->children = arena_array(&t->arena, n, sizeof *node->children);
     if (node->children == NULL) {
@@ -168,6 +170,28 @@ static bool odd_number(struct json_cursor *c, unsigned type, void *dst)
                                            : text_to_double(s, n, dst));
 }
 
+/* A number or a string whose text is a value of the given type. */
+static grebe_status put_given(struct json_table *t, struct json_node *node, struct json_cursor *c,
+                              grebe_error *err)
+{
+    struct text_builder *b = &node->b;
+    bool is_integer = false, has_exponent = false;
+    const char *text = c->p;
+    size_t n = 0;
+    grebe_status st = text_builder_reserve(b, 1, err);
+    if (st == GREBE_OK && *c->p == '"') {
+        st = json_string(c, &t->scratch, &text, &n, err);
+    } else {
+        n = json_number(c, &is_integer, &has_exponent);
+        c->p += n;
+    }
+    if (st != GREBE_OK || !text_given_store(&node->shape->given, text, n, b->data + b->n * b->width)) {
+        return st != GREBE_OK ? st : JSON_ODD;
+    }
+    text_builder_took(b);
+    return GREBE_OK;
+}
+
 static grebe_status put_number(struct json_table *t, struct json_node *node, struct json_cursor *c,
                                grebe_error *err)
 {
@@ -184,6 +208,8 @@ static grebe_status put_number(struct json_table *t, struct json_node *node, str
                                      : 0;
     if (n > 0 && n < left && !is_number_char(c->p[n])) {
         c->p += n;
+    } else if (node->shape->is_given) {
+        return put_given(t, node, c, err);
     } else if (*c->p == '"' && type == TEXT_DOUBLE) {
         const char *text = NULL;
         st = json_string(c, &t->scratch, &text, &n, err);
@@ -342,9 +368,13 @@ static grebe_status put_value(struct json_table *t, struct json_node *node, stru
     case JSON_FORM_LIST: return put_list(t, node, c, depth, err);
     case JSON_FORM_TEXT: return put_json(t, node, c, depth, err);
     case JSON_FORM_VALUE:
-        return node->shape->type == 0           ? put_string(t, node, c, err)
-               : node->shape->type == TEXT_BOOL ? put_bool(node, c, err)
-                                                : put_number(t, node, c, err);
+        if (node->shape->is_given && node->shape->type == 0 && *c->p != '"') {
+            return put_json(t, node, c, depth, err);
+        }
+        return node->shape->type == 0            ? put_string(t, node, c, err)
+               : node->shape->type == TEXT_BOOL  ? put_bool(node, c, err)
+               : node->shape->type == TEXT_GIVEN ? put_given(t, node, c, err)
+                                                 : put_number(t, node, c, err);
     default: return JSON_ODD;
     }
 }
@@ -355,6 +385,21 @@ grebe_status json_table_put(struct json_table *t, struct json_cursor *c, grebe_e
         return JSON_ODD;
     }
     return put_struct(t, t->root, c, 0, err);
+}
+
+grebe_status json_table_put_text(struct json_table *t, const char *text, size_t len,
+                                 grebe_error *err)
+{
+    struct json_cursor c = { text, text + len };
+    json_skip_space(&c);
+    grebe_status st = put_value(t, t->root, &c, 0, err);
+    json_skip_space(&c);
+    return st == GREBE_OK && c.p != c.end ? JSON_ODD : st;
+}
+
+grebe_status json_table_put_null(struct json_table *t, grebe_error *err)
+{
+    return text_builder_put_nulls(&t->root->b, 1, err);
 }
 
 /* ---- the end ---- */

@@ -31,6 +31,11 @@ grebe_status json_table_expect(struct json_table *t, size_t n_rows, grebe_error 
 /** The object at the cursor, which comes to stand behind it. Also JSON_ODD: the table is of no more use. */
 grebe_status json_table_put(struct json_table *t, struct json_cursor *c, grebe_error *err);
 
+/** For a table of any shape: the text as one value; JSON_ODD: it is none, and the table of no more use. */
+grebe_status json_table_put_text(struct json_table *t, const char *text, size_t len,
+                                 grebe_error *err);
+grebe_status json_table_put_null(struct json_table *t, grebe_error *err);
+
 /** All rows as an array. Also GREBE_ELIMIT (missing values would take memory without end). */
 grebe_status json_table_finish(struct json_table *t, const char *name, struct ArrowArray *out,
                                grebe_error *err);

@@ -33,6 +33,7 @@ struct text_csv_options {
     uint64_t skip_lines;       /* in front of the first line */
     const char *const *nulls;  /* unquoted texts that mean null; NULL: the empty text */
     size_t n_nulls;
+    const struct ArrowSchema *schema; /* columns that have given types, borrowed for the call; NULL: none */
     struct text_sizes sizes;
 };
 

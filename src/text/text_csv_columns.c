@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "text/text_given.h"
+
 bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len)
 {
     for (size_t i = 0; i < o->n_nulls; i++) {
@@ -71,16 +73,67 @@ void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns
     }
 }
 
-static grebe_status fail_value(const struct csv_split *s, struct csv_cell c, const char *expected,
-                               const char *column_name, grebe_error *err)
+static grebe_status fail_value(const struct csv_split *s, struct csv_cell c,
+                               const struct csv_column *column, const char *column_name,
+                               grebe_error *err)
 {
-    char place[512], found[80], column[80];
+    char place[512], found[80], name[80];
+    const char *expected = column->given != NULL ? column->given->type_name
+                           : !column->is_seen    ? "null"
+                                                 : text_type_name(column->types);
+    const char *why = column->given != NULL ? "as the schema has it" : "as the first rows are";
     text_place(place, s->name, s->block, c.begin);
     error_quote(found, sizeof found, s->block->data + c.begin, c.len);
-    error_quote(column, sizeof column, column_name, strlen(column_name));
-    return GREBE_FAIL(err, GREBE_ECORRUPT,
-                      "%s: column \"%s\": expected %s, as the first rows are, found \"%s\"", place,
-                      column, expected, found);
+    error_quote(name, sizeof name, column_name, strlen(column_name));
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: column \"%s\": expected %s, %s, found \"%s\"",
+                      place, name, expected, why, found);
+}
+
+/* ---- filling ---- */
+
+grebe_status csv_filled_init(struct csv_filled *f, const grebe_allocator *a,
+                             const struct csv_column *c, grebe_error *err)
+{
+    const struct json_shape *given = c->given;
+    enum text_builder_kind kind = !c->is_seen             ? TEXT_BUILDER_NULLS
+                                  : c->types == 0         ? TEXT_BUILDER_TEXT
+                                  : c->types == TEXT_BOOL ? TEXT_BUILDER_BITS
+                                                          : TEXT_BUILDER_FIXED;
+    size_t width = c->types == TEXT_DATE ? sizeof(int32_t) : sizeof(int64_t);
+    if (given != NULL && given->form != JSON_FORM_VALUE && given->form != JSON_FORM_NULL) {
+        f->is_nested = true;
+        return json_table_init(&f->table, a, given, 1, err);
+    }
+    if (given != NULL) {
+        kind = given->form == JSON_FORM_NULL ? TEXT_BUILDER_NULLS
+               : given->type == 0            ? TEXT_BUILDER_TEXT
+               : given->type == TEXT_BOOL    ? TEXT_BUILDER_BITS
+                                             : TEXT_BUILDER_FIXED;
+        width = (size_t)given->given.byte_width;
+    }
+    text_builder_init(&f->b, a, kind, width);
+    return GREBE_OK;
+}
+
+void csv_filled_release(struct csv_filled *f)
+{
+    if (f->is_nested) {
+        json_table_release(&f->table);
+    } else {
+        text_builder_release(&f->b);
+    }
+}
+
+grebe_status csv_filled_reserve(struct csv_filled *f, size_t n_rows, grebe_error *err)
+{
+    return f->is_nested ? GREBE_OK : text_builder_reserve(&f->b, n_rows, err);
+}
+
+grebe_status csv_filled_finish(struct csv_filled *f, const char *name, struct ArrowArray *out,
+                               grebe_error *err)
+{
+    return f->is_nested ? json_table_finish(&f->table, name, out, err)
+                        : text_builder_finish(&f->b, 0, out, err);
 }
 
 /*
@@ -147,28 +200,97 @@ static grebe_status append_strings(struct text_builder *b, const struct csv_spli
     return st;
 }
 
-grebe_status csv_append_column(struct text_builder *b, const struct csv_split *s, size_t n_rows,
-                               size_t n_columns, size_t i, unsigned type, const char *column_name,
-                               grebe_error *err)
+/* The text of a cell, escapes undone; in scratch where there are some. */
+static grebe_status plain_text(const struct csv_split *s, struct csv_cell c, struct buf *scratch,
+                               const char **text, size_t *len, grebe_error *err)
+{
+    *text = s->block->data + c.begin;
+    *len = c.len;
+    if (!c.is_escaped) {
+        return GREBE_OK;
+    }
+    buf_clear(scratch);
+    grebe_status st = buf_reserve(scratch, c.len, err);
+    if (st == GREBE_OK) {
+        *len = csv_copy_text(s->o, (char *)scratch->data, s->block->data, c);
+        *text = (const char *)scratch->data;
+    }
+    return st;
+}
+
+static grebe_status append_nested(struct csv_filled *f, const struct csv_split *s, size_t n_rows,
+                                  size_t n_columns, const struct csv_cell *cells,
+                                  const struct csv_column *column, const char *column_name,
+                                  grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf scratch = BUF_INIT(s->cells.a);
+    for (size_t row = 0; st == GREBE_OK && row < n_rows; row++, cells += n_columns) {
+        const char *text = NULL;
+        size_t len = 0;
+        if (csv_is_null(s, *cells)) {
+            st = json_table_put_null(&f->table, err);
+            continue;
+        }
+        st = plain_text(s, *cells, &scratch, &text, &len, err);
+        if (st == GREBE_OK) {
+            st = json_table_put_text(&f->table, text, len, err);
+        }
+        if (st == JSON_ODD) {
+            st = fail_value(s, *cells, column, column_name, err);
+        }
+    }
+    buf_release(&scratch);
+    return st;
+}
+
+/* Values of a given type: looser forms than those that are inferred. */
+static bool store_given(struct text_builder *b, const struct json_shape *given, const char *text,
+                        size_t len)
+{
+    bool truth = false;
+    if (b->kind == TEXT_BUILDER_BITS) {
+        bool is_digit = len == 1 && (text[0] == '0' || text[0] == '1');
+        if (!is_digit && !text_to_bool(text, len, &truth)) {
+            return false;
+        }
+        if (truth || (is_digit && text[0] == '1')) {
+            bit_set(b->data, (int64_t)b->n);
+        }
+        return true;
+    }
+    return text_given_store(&given->given, text, len, b->data + b->n * b->width);
+}
+
+grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, size_t n_rows,
+                               size_t n_columns, size_t i, const struct csv_column *column,
+                               const char *column_name, grebe_error *err)
 {
     const struct csv_cell *cells = s->cells.cells + i;
+    struct text_builder *b = &f->b;
     char number[NUMBER_MAX];
+    if (f->is_nested) {
+        return append_nested(f, s, n_rows, n_columns, cells, column, column_name, err);
+    }
     grebe_status st = text_builder_reserve(b, n_rows, err);
     if (st == GREBE_OK && b->kind == TEXT_BUILDER_TEXT) {
         return append_strings(b, s, n_rows, n_columns, cells, err);
     }
     for (size_t row = 0; st == GREBE_OK && row < n_rows; row++, cells += n_columns) {
         struct csv_cell c = *cells;
-        size_t left = s->o->is_decimal_comma ? c.len : s->block->len - c.begin;
         if (csv_is_null(s, c)) {
             st = text_builder_put_nulls(b, 1, err);
-        } else if (c.is_escaped || b->kind == TEXT_BUILDER_NULLS ||
-                   !store_value(b, type, seen_text(s, c, number), c.len, left)) {
-            const char *expected = b->kind == TEXT_BUILDER_NULLS ? "null" : text_type_name(type);
-            return fail_value(s, c, expected, column_name, err);
-        } else {
-            text_builder_took(b);
+            continue;
         }
+        const char *text = seen_text(s, c, number);
+        size_t left = s->o->is_decimal_comma ? c.len : s->block->len - c.begin;
+        bool is_well = !c.is_escaped && b->kind != TEXT_BUILDER_NULLS &&
+                       (column->given != NULL ? store_given(b, column->given, text, c.len)
+                                              : store_value(b, column->types, text, c.len, left));
+        if (!is_well) {
+            return fail_value(s, c, column, column_name, err);
+        }
+        text_builder_took(b);
     }
     return st;
 }

@@ -2,6 +2,7 @@
 #ifndef GREBE_TEXT_TEXT_CSV_INTERNAL_H
 #define GREBE_TEXT_TEXT_CSV_INTERNAL_H
 
+#include "text/json_table.h"
 #include "text/text_builder.h"
 #include "text/text_csv.h"
 #include "text/text_scan.h"
@@ -13,6 +14,20 @@ struct csv_cell {
     uint32_t len : 30;
     uint32_t is_quoted : 1;
     uint32_t is_escaped : 1; /* has doubled or escaped quotes */
+};
+
+/** What is known of a column. */
+struct csv_column {
+    unsigned types; /* all that fit; after inference one bit, or 0 */
+    bool is_seen;   /* false after inference: a column of nulls */
+    const struct json_shape *given; /* its type is given: what was found does not matter; NULL: it is not */
+};
+
+/** A column being filled. */
+struct csv_filled {
+    struct text_builder b;
+    struct json_table table; /* of a list or struct, which is JSON text */
+    bool is_nested;
 };
 
 /** Columns that a file may have. */
@@ -87,9 +102,16 @@ size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *da
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
                       unsigned *types, bool *is_seen);
 
-/** Column i of the rows split behind what the builder has. */
-grebe_status csv_append_column(struct text_builder *b, const struct csv_split *s, size_t n_rows,
-                               size_t n_columns, size_t i, unsigned type, const char *column_name,
+grebe_status csv_filled_init(struct csv_filled *f, const grebe_allocator *a,
+                             const struct csv_column *column, grebe_error *err);
+void csv_filled_release(struct csv_filled *f);
+/** Room for so many more rows; of lists and structs there is always some. */
+grebe_status csv_filled_reserve(struct csv_filled *f, size_t n_rows, grebe_error *err);
+/** Column i of the rows split behind what is there. */
+grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, size_t n_rows,
+                               size_t n_columns, size_t i, const struct csv_column *column,
+                               const char *column_name, grebe_error *err);
+grebe_status csv_filled_finish(struct csv_filled *f, const char *name, struct ArrowArray *out,
                                grebe_error *err);
 
 #endif

@@ -72,7 +72,7 @@ grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
     enum codec_id id = codec_stream_sniff(r->head, r->n_head);
     if (id != CODEC_NONE) {
         GREBE_TRY(codec_stream_new(ctx->a, id, read_raw, r, &r->codec, err));
-    } else if (r->input.map != NULL) {
+    } else if (r->input.map != NULL && !r->input.is_latin1) {
         r->data = (const char *)r->input.map->data;
         r->end = r->input.map->len;
         r->is_over = true;
@@ -99,6 +99,25 @@ void text_reader_release(struct text_reader *r)
     }
 }
 
+/* n bytes of ISO 8859-1 become UTF-8 in place, from the end: there is room for twice as many. */
+static size_t utf8_of_latin1(unsigned char *p, size_t n)
+{
+    size_t n_high = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_high += p[i] >> 7;
+    }
+    for (size_t from = n, to = n + n_high; from > 0;) {
+        unsigned char c = p[--from];
+        if (c < 0x80) {
+            p[--to] = c;
+        } else {
+            p[--to] = (unsigned char)(0x80 | (c & 0x3f));
+            p[--to] = (unsigned char)(0xc0 | c >> 6);
+        }
+    }
+    return n + n_high;
+}
+
 grebe_status text_reader_fill(struct text_reader *r, size_t want, grebe_error *err)
 {
     enum { READ_BYTES = 256 << 10 };
@@ -118,13 +137,14 @@ grebe_status text_reader_fill(struct text_reader *r, size_t want, grebe_error *e
             return st;
         }
         unsigned char *dst = r->window.data + r->end;
+        part = r->input.is_latin1 ? part / 2 : part;
         st = r->codec != NULL ? codec_stream_read(r->codec, dst, part, &got, err)
                               : read_raw(r, dst, part, &got, err);
         if (st != GREBE_OK) {
             return error_wrap(err, st, "%s", r->name);
         }
         r->is_over = got == 0;
-        r->end += got;
+        r->end += r->input.is_latin1 ? utf8_of_latin1(dst, got) : got;
         r->window.len = r->end;
     }
     r->data = (const char *)r->window.data;

@@ -18,6 +18,7 @@ struct text_input {
     codec_read_fn read; /* at most len bytes, 0 only at the end */
     void (*free)(void *arg); /* called when the stream ends; NULL: nothing to free */
     void *arg;          /* moved in on success of the open call */
+    bool is_latin1;     /* ISO 8859-1; else UTF-8 */
     const grebe_call_options *call; /* of the open call; borrowed for it; NULL: defaults */
 };
 

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "text/json_shape.h"
 #include "text/json_table.h"
+#include "text/text_given.h"
 #include "text/text_wave.h"
 
 /* Where a tree of values is needed it takes about ten times its text: blocks are smaller than those of CSV. */
@@ -22,6 +23,8 @@ struct json_stream {
     size_t n_leaves;
     struct json_found *found; /* of each slot while the shape is inferred, [n_slots] */
     struct ArrowSchema schema;
+    struct ArrowSchema given, native; /* fields of given types, as given and as read; perhaps none */
+    struct ArrowSchema read;          /* what blocks are built as; none: as the schema */
 };
 
 struct json_found {
@@ -38,6 +41,9 @@ static void json_release(struct json_stream *s, bool is_input_kept)
     }
     mem_free(a, s->found, s->found != NULL ? s->wave.n_slots * sizeof *s->found : 0);
     schema_release(&s->schema);
+    schema_release(&s->given);
+    schema_release(&s->native);
+    schema_release(&s->read);
     arena_release(&s->arena);
     text_wave_release(&s->wave, is_input_kept);
     mem_free(a, s, sizeof *s);
@@ -310,6 +316,25 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     return is_odd(st) ? infer_tree(slot, found, err) : st;
 }
 
+/* The schema gets the types that were given, and what it was becomes the one of what is read. */
+static grebe_status apply_given(struct json_stream *s, grebe_error *err)
+{
+    grebe_status st = schema_copy(s->arena.a, &s->schema, &s->read, err);
+    for (int64_t i = 0; i < s->given.n_children && st == GREBE_OK; i++) {
+        struct ArrowSchema copy = { 0 };
+        int at = 0;
+        st = schema_find(&s->schema, s->given.children[i]->name, &at, err);
+        if (st == GREBE_OK) {
+            st = schema_copy(s->arena.a, s->given.children[i], &copy, err);
+        }
+        if (st == GREBE_OK) {
+            schema_release(s->schema.children[at]);
+            schema_move(s->schema.children[at], &copy);
+        }
+    }
+    return st;
+}
+
 /* The shape of all records of the view, and the schema; *n_rows of them. */
 static grebe_status infer_view(struct json_stream *s, struct text_reader *view, size_t *n_rows,
                                grebe_error *err)
@@ -318,6 +343,7 @@ static grebe_status infer_view(struct json_stream *s, struct text_reader *view, 
     const grebe_allocator *a = s->arena.a;
     size_t n = 0;
     schema_release(&s->schema);
+    schema_release(&s->read);
     arena_release(&s->arena);
     json_shape_init(&s->shape);
     s->n_leaves = 0;
@@ -330,10 +356,14 @@ static grebe_status infer_view(struct json_stream *s, struct text_reader *view, 
             *n_rows += s->found[i].n_rows;
         }
     } while (n > 0);
+    if (s->native.release != NULL) {
+        GREBE_TRY(json_shape_give_fields(&s->arena, &s->shape, &s->native, err));
+    }
     json_shape_resolve(&s->shape, 0, &s->n_leaves);
     if (s->shape.n_fields > 0) {
         GREBE_TRY(json_shape_schema(a, &s->shape, "", &s->schema, err));
         s->schema.flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
+        st = s->given.release != NULL ? apply_given(s, err) : GREBE_OK;
     }
 out:
     return st;
@@ -407,7 +437,11 @@ static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
         st = json_table_finish(&table, s->wave.reader.name, &slot->rows, err);
     }
     json_table_release(&table);
-    return is_odd(st) ? parse_tree(slot, err) : st;
+    st = is_odd(st) ? parse_tree(slot, err) : st;
+    if (st == GREBE_OK && s->read.release != NULL && slot->rows.length > 0) {
+        st = text_wave_widen(slot, &s->read, &s->schema, err);
+    }
+    return st;
 }
 
 static grebe_status json_schema(void *self, struct ArrowSchema *out, grebe_error *err)
@@ -463,6 +497,10 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
         return mem_fail(err, sizeof *s, in->name);
     }
     s->arena = ARENA_INIT(ctx->a);
+    if (o->schema != NULL) {
+        GREBE_TRY(schema_copy(ctx->a, o->schema, &s->given, err));
+        GREBE_TRY(text_given_native(ctx->a, o->schema, &s->native, err));
+    }
     s->wave.cut = json_cut;
     s->wave.cut_arg = s;
     s->wave.parse = parse_slot;

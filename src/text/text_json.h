@@ -8,6 +8,7 @@
 
 struct text_json_options {
     bool is_lines; /* a record is a line; else objects follow each other with any white space */
+    const struct ArrowSchema *schema; /* fields that have given types, borrowed for the call; NULL: none */
     struct text_sizes sizes;
 };
 

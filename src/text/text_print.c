@@ -65,6 +65,7 @@ struct row_printer {
     struct text_print *p;
     struct text_columns columns;
     struct buf b;
+    const struct text_csv_layout *layout; /* CSV */
     bool is_lines;   /* JSON */
     struct buf *names; /* JSON: "name": of each column, shape [n] */
 };
@@ -159,34 +160,45 @@ out:
     return st;
 }
 
-/* RFC 4180: quotes around a field with a comma, quote, CR or LF, or an empty string (null is
- * nothing at all); inner quotes doubled. The field is b[begin, end of b). */
-static grebe_status quote_field(struct buf *b, size_t begin, grebe_error *err)
+/*
+ * RFC 4180: quotes around a field with a delimiter, quote, CR or LF, around an empty string (null is nothing at
+ * all) and the text that null has; inner quotes doubled. The field is b[begin, end of b).
+ */
+static grebe_status quote_field(struct buf *b, size_t begin, const struct text_csv_layout *l,
+                                grebe_error *err)
 {
     size_t len = b->len - begin, n_quotes = 0;
-    bool needs_quotes = len == 0;
+    bool needs_quotes = strlen(l->null_text) == len &&
+                        (len == 0 || memcmp(b->data + begin, l->null_text, len) == 0);
     for (size_t i = begin; i < b->len; i++) {
-        unsigned char c = b->data[i];
-        n_quotes += c == '"';
-        needs_quotes = needs_quotes || c == ',' || c == '"' || c == '\n' || c == '\r';
+        char c = (char)b->data[i];
+        n_quotes += c == l->quote;
+        needs_quotes = needs_quotes || c == l->delimiter || c == '\n' || c == '\r' ||
+                       (c == l->quote && l->quote != 0);
     }
     if (!needs_quotes) {
         return GREBE_OK;
+    }
+    if (l->quote == 0) {
+        char found[40];
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "expected fields that need no quotes, as there are none, found \"%s\"",
+                          error_quote(found, sizeof found, (char *)b->data + begin, len));
     }
     grebe_status st = buf_put_zero(b, n_quotes + 2, err);
     if (st != GREBE_OK) {
         return st;
     }
     size_t to = b->len - 1;
-    b->data[to--] = '"';
+    b->data[to--] = (unsigned char)l->quote;
     for (size_t i = begin + len; i > begin; i--) {
         unsigned char c = b->data[i - 1];
         b->data[to--] = c;
-        if (c == '"') {
-            b->data[to--] = '"';
+        if ((char)c == l->quote) {
+            b->data[to--] = c;
         }
     }
-    b->data[to] = '"';
+    b->data[to] = (unsigned char)l->quote;
     return GREBE_OK;
 }
 
@@ -197,33 +209,35 @@ static grebe_status put_csv_row(struct row_printer *r, const struct ArrowArray *
     for (size_t k = 0; k < r->columns.n; k++) {
         bool is_null = false;
         if (k > 0) {
-            GREBE_TRY(buf_put_byte(&r->b, ',', err));
+            GREBE_TRY(buf_put_byte(&r->b, (uint8_t)r->layout->delimiter, err));
         }
         size_t begin = r->b.len;
         GREBE_TRY(text_put_plain(&r->b, &r->columns.items[k], batch->children[k], i, &is_null, err));
-        if (!is_null) {
-            GREBE_TRY(quote_field(&r->b, begin, err));
-        }
+        GREBE_TRY(is_null ? buf_put_text(&r->b, r->layout->null_text, err)
+                          : quote_field(&r->b, begin, r->layout, err));
     }
     st = buf_put_byte(&r->b, '\n', err);
 out:
     return st;
 }
 
-grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows, grebe_error *err)
+grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows,
+                            const struct text_csv_layout *layout, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct row_printer r = { .p = p, .b = BUF_INIT(p->a) };
+    struct row_printer r = { .p = p, .b = BUF_INIT(p->a), .layout = layout };
     GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
-    for (size_t k = 0; k < r.columns.n; k++) {
+    for (size_t k = 0; k < r.columns.n && !layout->has_no_header; k++) {
         if (k > 0) {
-            GREBE_TRY(buf_put_byte(&r.b, ',', err));
+            GREBE_TRY(buf_put_byte(&r.b, (uint8_t)layout->delimiter, err));
         }
         size_t begin = r.b.len;
         GREBE_TRY(buf_put_text(&r.b, r.columns.schema.children[k]->name, err));
-        GREBE_TRY(quote_field(&r.b, begin, err));
+        GREBE_TRY(quote_field(&r.b, begin, layout, err));
     }
-    GREBE_TRY(buf_put_byte(&r.b, '\n', err));
+    if (!layout->has_no_header) {
+        GREBE_TRY(buf_put_byte(&r.b, '\n', err));
+    }
     GREBE_TRY(print_batches(&r, rows, put_csv_row, err));
     st = text_flush(p, &r.b, true, err);
 out:

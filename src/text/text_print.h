@@ -25,7 +25,24 @@ struct text_print {
 /** @param is_lines One object a line; else one array. */
 grebe_status text_print_json(struct text_print *p, struct ArrowArrayStream *rows, bool is_lines,
                              grebe_error *err);
-grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows, grebe_error *err);
+
+/** How CSV is written. */
+struct text_csv_layout {
+    char delimiter;
+    char quote;            /* 0: a field that would need quotes is an error */
+    bool has_no_header;
+    const char *null_text; /* a string of this text is quoted */
+};
+
+#define TEXT_CSV_LAYOUT_INIT         \
+    (struct text_csv_layout)         \
+    {                                \
+        ',', '"', false, ""          \
+    }
+
+/** RFC 4180 in the layout. Also GREBE_EINVAL (a field that needs quotes where there are none). */
+grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows,
+                            const struct text_csv_layout *layout, grebe_error *err);
 /** @param width Columns of the screen, 0: no limit. */
 grebe_status text_print_table(struct text_print *p, struct ArrowArrayStream *rows, uint32_t width,
                               bool is_colored, grebe_error *err);

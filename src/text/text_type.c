@@ -80,44 +80,80 @@ static bool zone_at(const char *s, size_t len, int64_t *seconds)
            minutes < 60;
 }
 
-bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out)
+/* ".5", ".000001" at *at: nanoseconds; false: no digit, or finer. */
+static bool fraction_at(const char *s, size_t len, size_t *at, int32_t *nanos)
 {
-    int32_t days = 0;
-    int64_t zone = 0, micros = 0;
+    int32_t unit = 100000000;
+    size_t begin = ++*at;
+    for (; *at < len && is_digit(s[*at]); ++*at, unit /= 10) {
+        if (unit == 0 && s[*at] != '0') {
+            return false;
+        }
+        *nanos += (s[*at] - '0') * unit;
+    }
+    return *at > begin;
+}
+
+/* "12:00", "12:00:00", "12:00:00.5" at *at, which comes to stand behind it. */
+static bool clock_at(const char *s, size_t len, size_t *at, int32_t *seconds, int32_t *nanos)
+{
+    const char *p = s + *at;
+    size_t left = len - *at;
+    if (left < 5 || p[2] != ':') {
+        return false;
+    }
+    int hour = digits_at(p, 2), minute = digits_at(p + 3, 2), second = 0;
+    *at += 5;
+    *nanos = 0;
+    if (left >= 8 && p[5] == ':') {
+        second = digits_at(p + 6, 2);
+        *at += 3;
+        if (left > 9 && p[8] == '.' && !fraction_at(s, len, at, nanos)) {
+            return false;
+        }
+    }
+    *seconds = hour * 3600 + minute * 60 + second;
+    return hour >= 0 && hour <= 23 && minute >= 0 && minute <= 59 && second >= 0 && second <= 59;
+}
+
+bool text_to_clock(const char *s, size_t len, int32_t *seconds, int32_t *nanos)
+{
+    size_t at = 0;
+    return clock_at(s, len, &at, seconds, nanos) && at == len;
+}
+
+bool text_to_instant(const char *s, size_t len, bool is_utc, int64_t *seconds, int32_t *nanos)
+{
+    int32_t days = 0, clock = 0;
+    int64_t zone = 0;
+    size_t at = 11;
+    *nanos = 0;
     if (len < 10 || !text_to_date(s, 10, &days)) {
         return false;
     }
     if (len == 10) {
-        *out = days * INT64_C(86400000000);
+        *seconds = days * INT64_C(86400);
         return !is_utc;
     }
-    if (len < 16 || (s[10] != 'T' && s[10] != ' ') || s[13] != ':') {
+    if ((s[10] != 'T' && s[10] != ' ') || !clock_at(s, len, &at, &clock, nanos)) {
         return false;
-    }
-    int hour = digits_at(s + 11, 2), minute = digits_at(s + 14, 2), second = 0;
-    size_t at = 16;
-    if (len >= 19 && s[16] == ':') {
-        second = digits_at(s + 17, 2);
-        at = 19;
-        if (len > 20 && s[19] == '.') {
-            int64_t unit = 100000;
-            for (at = 20; at < len && is_digit(s[at]); at++, unit /= 10) {
-                if (unit == 0 && s[at] != '0') {
-                    return false; /* finer than a microsecond */
-                }
-                micros += (s[at] - '0') * unit;
-            }
-            if (at == 20) {
-                return false;
-            }
-        }
     }
     bool has_zone = at < len;
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 ||
-        (has_zone && !zone_at(s + at, len - at, &zone)) || has_zone != is_utc) {
+    if ((has_zone && !zone_at(s + at, len - at, &zone)) || has_zone != is_utc) {
         return false;
     }
-    *out = (days * INT64_C(86400) + hour * 3600 + minute * 60 + second - zone) * 1000000 + micros;
+    *seconds = days * INT64_C(86400) + clock - zone;
+    return true;
+}
+
+bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out)
+{
+    int64_t seconds = 0;
+    int32_t nanos = 0;
+    if (!text_to_instant(s, len, is_utc, &seconds, &nanos) || nanos % 1000 != 0) {
+        return false;
+    }
+    *out = seconds * 1000000 + nanos / 1000;
     return true;
 }
 

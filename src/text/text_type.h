@@ -20,7 +20,8 @@ enum text_type {
     TEXT_DATE = 16,      /* date32 */
     TEXT_TIMESTAMP = 32, /* microseconds, no zone */
     TEXT_TIMESTAMP_UTC = 64,
-    TEXT_ANY = 127
+    TEXT_ANY = 127,
+    TEXT_GIVEN = 128 /* never inferred: a type that the caller gave (text_given.h) */
 };
 
 /** All types that the text fits. */
@@ -59,5 +60,9 @@ bool text_to_double(const char *s, size_t len, double *out);
 bool text_to_date(const char *s, size_t len, int32_t *out);
 /** Microseconds; a text with a zone fits only is_utc. */
 bool text_to_timestamp(const char *s, size_t len, bool is_utc, int64_t *out);
+/** Since the epoch; nothing finer than a nanosecond. */
+bool text_to_instant(const char *s, size_t len, bool is_utc, int64_t *seconds, int32_t *nanos);
+/** Of the day: "12:00", "12:00:00.5". */
+bool text_to_clock(const char *s, size_t len, int32_t *seconds, int32_t *nanos);
 
 #endif

@@ -38,6 +38,7 @@ grebe_status text_wave_init(struct text_wave *w, grebe_context *ctx, void *owner
                    : sizes->sample_bytes != 0 ? sizes->sample_bytes
                    : sizes->sample_lines > 0  ? (size_t)FIRST_BYTES
                                               : (size_t)SAMPLE_BYTES;
+    w->sample_bytes = ahead;
     return st == GREBE_OK ? text_reader_fill(&w->reader, ahead, err) : st;
 }
 
@@ -126,7 +127,7 @@ bool text_wave_first(struct text_wave *w, struct text_reader *view)
 {
     struct text_reader *r = &w->reader;
     size_t len = r->end - r->at, first = min_size(FIRST_BYTES, w->block_bytes);
-    if (r->input.map == NULL || r->codec != NULL || w->sample_lines > 0 || len <= first ||
+    if (r->input.map == NULL || r->codec != NULL || r->input.is_latin1 || w->sample_lines > 0 || len <= first ||
         len > TRY_BYTES || 2 * (uint64_t)len > w->call.memory_limit_bytes) {
         return false;
     }
@@ -155,6 +156,7 @@ static grebe_status run(struct text_wave *w, struct text_reader *r, size_t max, 
         w->slots[i].block = blocks[i];
         w->slots[i].is_first = is_first && i == 0;
         w->slots[i].is_closed = false;
+        w->slots[i].n_ragged = 0;
         w->slots[i].status = GREBE_OK;
     }
     w->work = fn;
@@ -202,6 +204,7 @@ static grebe_status keep_rows(struct text_wave *w, size_t n, uint64_t *n_bytes, 
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         struct text_slot *slot = &w->slots[i];
         *is_well &= slot->status == GREBE_OK;
+        w->n_ragged += slot->n_ragged;
         if (slot->status == GREBE_ENOMEM) {
             if (err != NULL) {
                 *err = slot->error;
@@ -239,6 +242,7 @@ grebe_status text_wave_try(struct text_wave *w, bool *is_done, grebe_error *err)
     *is_done = st == GREBE_OK && is_well;
     if (!*is_done) {
         drop_kept(w);
+        w->n_ragged = 0;
         w->is_closed = false;
         w->reader = start;
     }
@@ -263,6 +267,7 @@ grebe_status text_wave_next(struct text_wave *w, struct ArrowArray *out, grebe_e
                 return slot->status;
             }
             w->next++;
+            w->n_ragged += slot->n_ragged;
             if (slot->rows.length > 0) {
                 array_move(out, &slot->rows);
                 return GREBE_OK;
@@ -280,6 +285,21 @@ grebe_status text_wave_next(struct text_wave *w, struct ArrowArray *out, grebe_e
         w->is_closed = w->slots[n - 1].is_closed;
         w->size = min_size(2 * w->size, w->n_slots); /* who wants ten rows waits for one block */
     }
+}
+
+grebe_status text_wave_widen(struct text_slot *slot, const struct ArrowSchema *from,
+                             const struct ArrowSchema *to, grebe_error *err)
+{
+    const struct text_wave *w = slot->owner;
+    struct ArrowArray widened = { 0 };
+    grebe_status st = array_widen(w->ctx->a, from, to, &slot->rows, &widened, err);
+    array_release(&slot->rows);
+    if (st != GREBE_OK) {
+        return error_wrap(err, st, "%s: rows from line %llu on", w->reader.name,
+                          (unsigned long long)slot->block.line);
+    }
+    array_move(&slot->rows, &widened);
+    return GREBE_OK;
 }
 
 grebe_status text_check_utf8(const char *name, const struct text_block *b, grebe_error *err)

@@ -22,6 +22,7 @@ struct text_slot {
     bool is_first;         /* block of the input */
     bool is_closed;        /* for the format */
     struct ArrowArray rows;
+    size_t n_ragged;       /* rows that were filled, cut or left out */
     grebe_status status;
     grebe_error error;
 };
@@ -46,6 +47,8 @@ struct text_wave {
     struct buf kept;        /* struct ArrowArray, parsed by text_wave_try */
     size_t kept_at;         /* bytes of it that were given out */
     uint64_t sample_lines;
+    size_t sample_bytes;    /* read ahead */
+    size_t n_ragged;        /* of all rows given out */
     text_slot_fn work;      /* of the wave that runs */
 };
 
@@ -80,6 +83,10 @@ grebe_status text_wave_run(struct text_wave *w, struct text_reader *view, text_s
 
 /** Next batch with rows; GREBE_END. */
 grebe_status text_wave_next(struct text_wave *w, struct ArrowArray *out, grebe_error *err);
+
+/** The rows of a slot become those of another type (array_widen). */
+grebe_status text_wave_widen(struct text_slot *slot, const struct ArrowSchema *from,
+                             const struct ArrowSchema *to, grebe_error *err);
 
 /** GREBE_ECORRUPT with the place of the first byte that is no UTF-8. */
 grebe_status text_check_utf8(const char *name, const struct text_block *b, grebe_error *err);

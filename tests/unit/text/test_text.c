@@ -124,7 +124,7 @@ static void expect(int form, const char *text)
     } else if (form == 1) {
         assert_ok(text_print_json(&p, &rows, false, &err));
     } else if (form == 2) {
-        assert_ok(text_print_csv(&p, &rows, &err));
+        assert_ok(text_print_csv(&p, &rows, &TEXT_CSV_LAYOUT_INIT, &err));
     } else {
         assert_ok(text_print_table(&p, &rows, 0, false, &err));
     }
@@ -221,7 +221,7 @@ static void test_print__slices__by_their_offset(void **state)
 
     struct capture c = { { capture_write }, BUF_INIT(a) };
     struct text_print print = { a, &c.sink, NULL, NULL, 0 };
-    assert_ok(text_print_csv(&print, &rows, &err));
+    assert_ok(text_print_csv(&print, &rows, &TEXT_CSV_LAYOUT_INIT, &err));
     assert_string_equal(buf_text(&c.b), "s,w,l\nc,0304,\"[8,9]\"\ndef,0506,[]\n");
     buf_release(&c.b);
     stream_release(&rows);
