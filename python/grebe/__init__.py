@@ -49,11 +49,11 @@ def import_files(uri, paths, *, columns=None, check=False, format=None, profile=
 
 
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
-         verify=True, **text):
+         verify=True, int96="ns", **text):
     """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
     Stream. Columns of several sources are matched by name; what a source lacks is null.
 
-    verify=False: checksums of pages are not compared.
+    verify=False: checksums of pages are not compared. int96="us": the 96-bit times of old Parquet files in microseconds.
 
     text, of CSV, TSV and JSON (docs/format/text.md): delimiter, quote ("" for none), escape, comment; header (True, False or "auto");
     null_values (a list of texts); decimal_comma, trim; skip_rows; ragged ("error", "fill" or "drop"); encoding
@@ -61,7 +61,9 @@ def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=
     a schema file);
     sample_rows (a number of lines, or "all")."""
     sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
-    return _core.read(sources, format, verify, _text_options(text), columns=columns, where=where, rows=rows, limit=limit,
+    if int96 not in ("ns", "us"):
+        raise InvalidArgument(f'int96: expected "ns" or "us", found {int96!r}')
+    return _core.read(sources, format, verify, int96 == "us", _text_options(text), columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 

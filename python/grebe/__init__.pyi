@@ -134,7 +134,7 @@ def import_files(uri: Uri, paths: Union[Uri, Sequence[Uri]], *, columns: Union[S
                  message: Union[str, None] = None, durable: bool = True) -> Table: ...
 def read(source: Union[Uri, Sequence[Uri]], columns: Union[Sequence[str], None] = None, where: Union[str, None] = None, *,
          rows: RowRange = None, limit: Union[int, None] = None, batch_rows: Union[int, None] = None,
-         with_row_id: bool = False, format: Union[str, None] = None, verify: bool = True,
+         with_row_id: bool = False, format: Union[str, None] = None, verify: bool = True, int96: Literal["ns", "us"] = "ns",
          delimiter: Union[str, None] = None, quote: Union[str, None] = None, escape: Union[str, None] = None,
          comment: Union[str, None] = None, header: Union[bool, Literal["auto"]] = True,
          null_values: Union[str, Sequence[str], None] = None, decimal_comma: bool = False, trim: bool = False,
