@@ -83,6 +83,8 @@ int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *arr
                       struct ArrowSchema *schema);
 
 /* ---- core_args.c ---- */
+/** A misspelled option must not be ignored: 0, or -1 with TypeError for a key that is none of known, shape [n]. */
+int core_known_names(PyObject *options, const char *const *known, size_t n);
 /** A sequence of str to an array of C strings that live as long as *keep. None: NULL, 0. 0, or -1. */
 int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n);
 /** Row ids from a buffer of integers, an Arrow array or any iterable. Free *ids with PyMem_Free. 0, or -1. */
@@ -138,8 +140,19 @@ struct core_write_args {
     const char **bloom;
     grebe_property *properties;
     const char **lists[2];
+    grebe_text_options text; /* o points to it: the struct stays where it is */
+    const char *null_text;
     PyObject *keep; /* list of what the pointers live in */
 };
+/** The layout of text from keyword values; the strings are borrowed from the dict. 0, or -1; free in both cases. */
+struct core_text_args {
+    grebe_text_options o;
+    struct ArrowSchema schema;
+    const char **nulls;
+    PyObject *keep;
+};
+int core_text_args(PyObject *options, struct core_text_args *out);
+void core_text_args_free(struct core_text_args *args);
 int core_write_args(PyObject *options, struct core_write_args *out);
 void core_write_args_free(struct core_write_args *args);
 
