@@ -64,6 +64,25 @@ static grebe_status block_at(const struct ipc_file *f, const struct flatbuf *fb,
     return GREBE_OK;
 }
 
+/* Every message has bytes of its own: otherwise a small footer could ask for one of them without end. */
+static grebe_status check_total(const struct ipc_file *f, const struct flatbuf *fb,
+                                const struct flatbuf_vector *blocks, grebe_error *err)
+{
+    uint64_t left = f->footer_start;
+    for (uint32_t i = 0; i < blocks->n; i++) {
+        struct ipc_file_batch b;
+        grebe_status st = block_at(f, fb, blocks, i, &b, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        if (b.metadata_len + b.body_len > left) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "footer: block %u overlaps another one", i);
+        }
+        left -= b.metadata_len + b.body_len;
+    }
+    return GREBE_OK;
+}
+
 static grebe_status read_dictionaries(struct ipc_file *f, struct flatbuf *fb,
                                       const struct flatbuf_vector *blocks, grebe_error *err)
 {
@@ -114,10 +133,9 @@ static grebe_status describe_batch(const struct ipc_file *f, struct ipc_file_bat
         b->compression = (int8_t)flatbuf_u8(&m.fb, &compression, 0, IPC_LZ4_FRAME);
     }
     st = flatbuf_status(&m.fb, err);
-    if (st == GREBE_OK && (b->n_rows < 0 || b->n_rows > INT64_MAX / 64)) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "a batch of %lld rows", (long long)b->n_rows);
-    }
-    return st;
+    return st == GREBE_OK
+               ? ipc_check_length(b->n_rows, b->body_len, compression.pos != 0, err)
+               : st;
 }
 
 static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
@@ -190,6 +208,8 @@ static grebe_status read_footer(struct ipc_file *f, grebe_error *err)
     }
     GREBE_TRY(ipc_schema_of_table(f->a, &fb, &schema, &f->schema, &ids, err));
     GREBE_TRY(ipc_dictionaries_new(f->a, &f->schema, &ids, &f->dictionaries, err));
+    GREBE_TRY(check_total(f, &fb, &dictionaries, err));
+    GREBE_TRY(check_total(f, &fb, &records, err));
     GREBE_TRY(read_dictionaries(f, &fb, &dictionaries, err));
     GREBE_TRY(list_batches(f, &fb, &records, err));
 out:

@@ -262,7 +262,7 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     memcpy(found, s->columns, s->n_columns * sizeof *found);
     do {
         st = csv_split_rows(&split, s->n_columns, &n_rows, err);
-        for (size_t k = 0; st == GREBE_OK && k < s->n_columns; k++) {
+        for (size_t k = 0; st == GREBE_OK && n_rows > 0 && k < s->n_columns; k++) {
             if (s->columns[k].given != NULL) {
                 continue;
             }
