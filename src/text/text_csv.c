@@ -47,31 +47,43 @@ static void csv_free(void *self) { csv_release(self, false); }
 
 /* ---- header ---- */
 
-/* Names, empty ones filled in and repeated ones numbered, so that each is found by its name. */
-static grebe_status unique_name(struct csv_stream *s, uint32_t *table, size_t mask, size_t i,
-                                const char *name, grebe_error *err)
+/* The column of a name among those before, or the free slot of the table for it. */
+static size_t name_slot(const struct csv_stream *s, const uint32_t *table, size_t mask, const char *name)
+{
+    size_t slot = (size_t)hash_bytes(name, strlen(name), 0) & mask;
+    while (table[slot] != 0 && strcmp(s->schema.children[table[slot] - 1]->name, name) != 0) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+/*
+ * Names, empty ones filled in and repeated ones numbered, so that each is found by its name. counts[k]: the
+ * number that the last column named as column k got, where the next one goes on.
+ */
+static grebe_status unique_name(struct csv_stream *s, uint32_t *table, size_t mask, uint32_t *counts,
+                                size_t i, const char *name, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf text = BUF_INIT(s->wave.ctx->a);
     const char *wanted = name;
-    for (size_t k = 1;; k++) {
-        if (k > 1) {
-            buf_clear(&text);
-            GREBE_TRY(buf_printf(&text, err, "%s_%zu", name, k));
-            wanted = buf_text(&text);
-            if (wanted == NULL) {
-                st = mem_fail(err, text.len, "a name");
-                goto out;
-            }
-        }
-        size_t slot = (size_t)hash_bytes(wanted, strlen(wanted), 0) & mask;
-        while (table[slot] != 0 &&
-               strcmp(s->schema.children[table[slot] - 1]->name, wanted) != 0) {
-            slot = (slot + 1) & mask;
-        }
+    uint32_t *count = NULL;
+    for (;;) {
+        size_t slot = name_slot(s, table, mask, wanted);
         if (table[slot] == 0) {
             table[slot] = (uint32_t)i + 1;
             break;
+        }
+        if (count == NULL) {
+            count = &counts[table[slot] - 1];
+            *count = *count == 0 ? 1 : *count;
+        }
+        buf_clear(&text);
+        GREBE_TRY(buf_printf(&text, err, "%s_%u", name, (unsigned)++*count));
+        wanted = buf_text(&text);
+        if (wanted == NULL) {
+            st = mem_fail(err, text.len, "a name");
+            goto out;
         }
     }
     st = schema_new(s->wave.ctx->a, "u", wanted, true, 0, s->schema.children[i], err);
@@ -85,15 +97,16 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->wave.ctx->a;
-    size_t n_table = 16;
+    size_t n_table = 16, n_all = 0;
     struct buf text = BUF_INIT(a);
     uint32_t *table = NULL;
     while (n_table < 2 * s->n_columns) {
         n_table *= 2;
     }
-    table = mem_alloc_zero(a, n_table * sizeof *table);
+    n_all = n_table + s->n_columns;
+    table = mem_alloc_zero(a, n_all * sizeof *table);
     if (table == NULL) {
-        return mem_fail(err, n_table * sizeof *table, "column names");
+        return mem_fail(err, n_all * sizeof *table, "column names");
     }
     GREBE_TRY(schema_new(a, "+s", "", false, (int64_t)s->n_columns, &s->schema, err));
     for (size_t i = 0; i < s->n_columns; i++) {
@@ -119,11 +132,11 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
             GREBE_TRY(buf_printf(&text, err, "column_%zu", i + 1));
         }
         text.data[text.len] = 0; /* reserved above */
-        GREBE_TRY(unique_name(s, table, n_table - 1, i, (char *)text.data, err));
+        GREBE_TRY(unique_name(s, table, n_table - 1, table + n_table, i, (char *)text.data, err));
     }
 out:
     buf_release(&text);
-    mem_free(a, table, n_table * sizeof *table);
+    mem_free(a, table, n_all * sizeof *table);
     return st;
 }
 
