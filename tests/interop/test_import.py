@@ -59,6 +59,9 @@ def test_rows_for_every_group(tmp_path, files):
     want = pa.concat_tables([rows(0, 5), rows(0, 30)])
     assert_same(table.scan(), want, table.schema.names)
     assert_same(table.take([34, 0, 5, 5]), want.take([34, 0, 5, 5]), table.schema.names)
+    found = info(tmp_path / "t")
+    written = sum(p.stat().st_size for p in (tmp_path / "t" / "_data").iterdir())
+    assert found["bytes"] == written + sum(f.stat().st_size for f in files)   # each file once, though two groups list it
     narrow = put(tmp_path / "in" / "narrow.parquet", pa.table({"id": pa.array([7, 8], pa.int32()), "v": rows(0, 2)["v"]}))
     table = table.import_files(narrow, durable=False)
     tail = table.scan(rows=(35, 37)).to_pyarrow()
