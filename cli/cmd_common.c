@@ -98,10 +98,16 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
     grebe_text_options text;
     struct ArrowSchema schema = { 0 };
+    int int96 = 0;
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
     }
+    code = opt_choice(cli, "int96", "ns|us", &int96);
+    if (code != 0) {
+        return code;
+    }
+    o.is_int96_us = int96 == 1;
     o.format = opt_get(cli, "input-format");
     o.read = read_stdin;
     o.read_ctx = cli;
@@ -292,12 +298,12 @@ int scan_rows(struct cli *cli, grebe_source *source, const grebe_scan_options *o
 static int parse_encodings(struct cli *cli, grebe_write_options *out)
 {
     size_t n = 0;
-    while (opt_nth(cli, "encoding", n) != NULL) {
+    while (opt_nth(cli, "column-encoding", n) != NULL) {
         n++;
     }
     grebe_column_encoding *list = cli_alloc(cli, n + 1, sizeof *list);
     for (size_t i = 0; i < n; i++) {
-        char *text = cli_copy(cli, opt_nth(cli, "encoding", i));
+        char *text = cli_copy(cli, opt_nth(cli, "column-encoding", i));
         char *equals = strrchr(text, '=');
         list[i] = (grebe_column_encoding){ NULL, text };
         if (equals != NULL) {

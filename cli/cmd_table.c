@@ -33,6 +33,7 @@ const struct opt_spec common_options[] = {
     { "schema", "FILE", "types of columns of text (as grebe schema --format json prints them)", 0 }
 
 #define OPEN_OPTIONS                                                                             \
+    { "int96", "ns|us", "unit of the 96-bit times of old Parquet files (default ns)", 0 },       \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
     { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
@@ -40,7 +41,7 @@ const struct opt_spec common_options[] = {
     TEXT_OPTIONS, SCHEMA_OPTION
 
 #define PARQUET_OPTIONS                                                                          \
-    { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
+    { "column-encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
     { "bloom", "A,B", "columns that get bloom filters", 0 },                                     \
     { "bloom-rate", "P", "false positives of bloom filters (default 0.01)", 0 },                 \
     { "page-bytes", "SIZE", "most bytes of a page before compression", 0 },                      \

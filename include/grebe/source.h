@@ -53,11 +53,15 @@ typedef struct grebe_source_options {
 
     /** Token and threads while types are inferred; NULL: defaults. Borrowed for the call. */
     const grebe_call_options *call;
+
+    /** Times that old Parquet files store in 96 bits: microseconds, rounded down, instead of nanoseconds
+     *  (which hold 1677 to 2262 only; a time beyond fails the read). Files only. */
+    bool is_int96_us;
 } grebe_source_options;
 
 #define GREBE_SOURCE_OPTIONS_INIT                       \
     {                                                   \
-        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0  \
+        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0, false \
     }
 
 /**

@@ -9,6 +9,10 @@ duckdb, pandas and nanoarrow without being built for any of them.
     table = table.add_columns({"norm": numpy_array})
 """
 
+import io
+import json
+import os
+
 from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
@@ -45,14 +49,33 @@ def import_files(uri, paths, *, columns=None, check=False, format=None, profile=
 
 
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
-         verify=True):
+         verify=True, int96="ns", **text):
     """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
     Stream. Columns of several sources are matched by name; what a source lacks is null.
 
-    verify=False: checksums of pages are not compared."""
+    verify=False: checksums of pages are not compared. int96="us": the 96-bit times of old Parquet files in microseconds.
+
+    text, of CSV, TSV and JSON (docs/format/text.md): delimiter, quote ("" for none), escape, comment; header (True, False or "auto");
+    null_values (a list of texts); decimal_comma, trim; skip_rows; ragged ("error", "fill" or "drop"); encoding
+    ("utf-8" or "latin1"); schema (a pyarrow.Schema or the like, a dict of types by name such as {"id": "int32"}, or the path of
+    a schema file);
+    sample_rows (a number of lines, or "all")."""
     sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
-    return _core.read(sources, format, verify, columns=columns, where=where, rows=rows, limit=limit,
+    if int96 not in ("ns", "us"):
+        raise InvalidArgument(f'int96: expected "ns" or "us", found {int96!r}')
+    return _core.read(sources, format, verify, int96 == "us", _text_options(text), columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
+
+
+def _text_options(text):
+    schema = text.get("schema")
+    if isinstance(schema, dict):
+        fields = [{"name": name, "type": type} for name, type in schema.items()]
+        return dict(text, schema=json.dumps({"fields": fields}))
+    if isinstance(schema, (str, os.PathLike)):
+        with io.open(schema, encoding="utf-8") as f:
+            return dict(text, schema=f.read())
+    return text
 
 
 def write(path, data, *, compression=None, durable=False, **options):
@@ -61,7 +84,8 @@ def write(path, data, *, compression=None, durable=False, **options):
     options, of Parquet files: compression_level, row_group_bytes, row_group_rows; encodings (a name, or a dict by
     column: "plain", "dictionary", "rle", "delta_binary_packed", "delta_length_byte_array", "delta_byte_array",
     "byte_stream_split"); bloom (columns that get a bloom filter), bloom_rate; page_bytes, page_rows,
-    data_page_version (1 or 2); statistics, page_index, checksums (False leaves them out)."""
+    data_page_version (1 or 2); statistics, page_index, checksums (False leaves them out). Of CSV and TSV (.gz and .zst
+    behind the name compress): delimiter, quote ("" for none), header (False leaves the names out), null_value."""
     options.update(compression=compression, durable=durable)
     return _core.write(_uri(path), data, options)
 

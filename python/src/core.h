@@ -138,8 +138,19 @@ struct core_write_args {
     const char **bloom;
     grebe_property *properties;
     const char **lists[2];
+    grebe_text_options text; /* o points to it: the struct stays where it is */
+    const char *null_text;
     PyObject *keep; /* list of what the pointers live in */
 };
+/** The layout of text from keyword values; the strings are borrowed from the dict. 0, or -1; free in both cases. */
+struct core_text_args {
+    grebe_text_options o;
+    struct ArrowSchema schema;
+    const char **nulls;
+    PyObject *keep;
+};
+int core_text_args(PyObject *options, struct core_text_args *out);
+void core_text_args_free(struct core_text_args *args);
 int core_write_args(PyObject *options, struct core_write_args *out);
 void core_write_args_free(struct core_write_args *args);
 

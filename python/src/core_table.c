@@ -568,7 +568,7 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read([uri, …], format, verify, **scan) */
+/* read([uri, …], format, verify, int96 in microseconds, text options, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     const char *format = NULL, **uris = NULL;
@@ -578,21 +578,28 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
     grebe_table_open_options table = GREBE_TABLE_OPEN_OPTIONS_INIT;
+    struct core_text_args text;
+    PyObject *text_options = NULL;
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
-    int verify = 1;
+    int verify = 1, int96_us = 0;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "Ozp", &sources, &format, &verify) ||
+    if (empty == NULL || !PyArg_ParseTuple(args, "OzppO!", &sources, &format, &verify, &int96_us,
+                                           &PyDict_Type, &text_options) ||
         core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
         Py_XDECREF(keep);
         return NULL;
     }
-    if (parse_scan(empty, kwargs, &s) == 0) {
+    int is_text_fit = core_text_args(text_options, &text) == 0;
+    memset(&s, 0, sizeof s); /* parse_scan may not be called */
+    if (is_text_fit && parse_scan(empty, kwargs, &s) == 0) {
         o.format = format;
         o.table = &table;
+        o.text = &text.o;
+        o.is_int96_us = int96_us != 0;
         table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
         st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);
@@ -603,6 +610,7 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
         Py_END_ALLOW_THREADS
     }
     scan_args_free(&s);
+    core_text_args_free(&text);
     PyMem_Free((void *)uris);
     Py_XDECREF(keep);
     Py_DECREF(empty);

@@ -32,7 +32,8 @@ static int check_options(PyObject *options)
                                          "page_bytes", "page_rows", "data_page_version",
                                          "statistics", "page_index", "checksums", "policy",
                                          "policy_patterns", "policy_formats", "max_column_bytes",
-                                         "max_columns_in_group", "file_bytes", "properties" };
+                                         "max_columns_in_group", "file_bytes", "properties",
+                                         "delimiter", "quote", "header", "null_value" };
     PyObject *keys = PyDict_Keys(options);
     int result = keys != NULL ? 0 : -1;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
@@ -249,6 +250,25 @@ static int policy_args(PyObject *options, struct core_write_args *out)
     return property_args(PyDict_GetItemString(options, "properties"), out);
 }
 
+/* Of files of CSV. */
+static int text_args(PyObject *options, struct core_write_args *out)
+{
+    PyObject *header = PyDict_GetItemString(options, "header");
+    out->text = (grebe_text_options)GREBE_TEXT_OPTIONS_INIT;
+    out->text.delimiter = core_text_item(options, "delimiter");
+    out->text.quote = core_text_item(options, "quote");
+    out->null_text = core_text_item(options, "null_value");
+    if (out->null_text != NULL) {
+        out->text.nulls = &out->null_text;
+        out->text.n_nulls = 1;
+    }
+    if (header != NULL && header != Py_None && PyObject_IsTrue(header) == 0) {
+        out->text.header = GREBE_HEADER_NO;
+    }
+    out->o.text = &out->text;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int core_write_args(PyObject *options, struct core_write_args *out)
 {
     int64_t level = INT32_MIN;
@@ -273,7 +293,8 @@ int core_write_args(PyObject *options, struct core_write_args *out)
         return -1;
     }
     out->o.compression_level = (int32_t)level;
-    if (parquet_args(options, out) != 0 || policy_args(options, out) != 0) {
+    if (parquet_args(options, out) != 0 || policy_args(options, out) != 0 ||
+        text_args(options, out) != 0) {
         return -1;
     }
     PyObject *groups = PyDict_GetItemString(options, "groups");

@@ -113,14 +113,13 @@ static int64_t node_bits(const struct measure *m, const struct ArrowSchema *f,
     struct arrow_type t;
     const int64_t at = array->offset + begin;
     int64_t total = 0;
-    bool has_validity = false;
 
     if (arrow_type_of(f, &t, NULL) != GREBE_OK) {
         return 0; /* the schema was checked; only a size estimate is at stake */
     }
-    has_validity = m->is_arrow ? array->n_buffers > 0 && array->buffers[0] != NULL
-                               : t.is_nullable;
-    if (has_validity && t.kind != ARROW_NULL) {
+    /* Whether a part of a batch has a bitmap depends on the cut, so parts count without it. */
+    if (m->is_arrow && array->n_buffers > 0 && array->buffers[0] != NULL &&
+        t.kind != ARROW_NULL) {
         total += bitmap_bits(m, n);
     }
     if (t.kind != ARROW_STRUCT) {

@@ -101,7 +101,7 @@ int64_t array_bytes(const struct ArrowSchema *schema, const struct ArrowArray *a
 
 /**
  * The same in bits; is_arrow false: so that the parts of a batch add up to the whole, wherever it
- * was cut (no rounding, no offset behind the last).
+ * was cut (no rounding, no offset behind the last, no bitmaps).
  */
 int64_t array_bits(const struct ArrowSchema *schema, const struct ArrowArray *array,
                    int64_t begin, int64_t n, bool is_arrow);

@@ -125,7 +125,7 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     s->format = format->name;
     s->file_format = format;
     GREBE_TRY(buf_put_text(&s->path, path, err));
-    st = table_of_files(store, &path, 1, format, &s->table, err);
+    st = table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err);
     if (st == GREBE_OK) {
         s->table->skip_checksums = o->table->skip_checksums;
     }
@@ -338,7 +338,7 @@ grebe_status grebe_file_inspect(grebe_context *ctx, const char *path, const char
     const struct file_format *format = NULL;
     struct io_store *store = NULL;
     struct format_reader *reader = NULL;
-    struct file_hints hints = { 0, 0 };
+    struct file_hints hints = { 0, 0, false };
     bool is_ipc = false;
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && write != NULL);
     struct buf text = BUF_INIT(ctx->a);

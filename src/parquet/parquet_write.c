@@ -359,7 +359,7 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     w->milvus_groups = BUF_INIT(w->a);
     w->is_group_bytes_given = options->row_group_bytes > 0;
     w->group_bytes = w->is_group_bytes_given ? min_i64(options->row_group_bytes, PW_GROUP_BYTES_MAX)
-                     : options->is_bulk     ? PW_GROUP_BYTES_WHOLE
+                     : options->is_bulk && !options->is_profile_milvus ? PW_GROUP_BYTES_WHOLE
                                             : PW_GROUP_BYTES;
     w->group_rows_max = max_i64(0, options->row_group_rows);
     w->expected_rows = options->expected_rows;

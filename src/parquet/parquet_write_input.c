@@ -23,24 +23,29 @@ static bool has_format(const struct ArrowSchema *f, const char *a, const char *b
 }
 
 static bool has_runs(const struct ArrowSchema *f) { return has_format(f, "+r", "+r"); }
-static bool has_views(const struct ArrowSchema *f) { return has_format(f, "+vl", "+vL"); }
 
-/* A copy whose columns that the test picks hold plain types. */
-static grebe_status copy_plain_where(const grebe_allocator *a, const struct ArrowSchema *src,
-                                     bool (*test)(const struct ArrowSchema *f),
-                                     struct ArrowSchema *out, grebe_error *err)
+/* Column `i` of `out` becomes a copy of the field without dictionaries, runs and list views. */
+static grebe_status make_plain(const grebe_allocator *a, const struct ArrowSchema *src, int64_t i,
+                               struct ArrowSchema *out, grebe_error *err)
 {
-    grebe_status st = schema_copy(a, src, out, err);
+    struct ArrowSchema plain;
+    const grebe_status st = schema_copy_plain(a, src->children[i], &plain, err);
 
-    for (int64_t i = 0; i < src->n_children && st == GREBE_OK; i++) {
-        if (test(src->children[i])) {
-            struct ArrowSchema plain;
+    if (st == GREBE_OK) {
+        schema_release(out->children[i]);
+        schema_move(out->children[i], &plain);
+    }
+    return st;
+}
 
-            st = schema_copy_plain(a, src->children[i], &plain, err);
-            if (st == GREBE_OK) {
-                schema_release(out->children[i]);
-                schema_move(out->children[i], &plain);
-            }
+grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
+                               struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = schema_copy(a, given, out, err);
+
+    for (int64_t i = 0; i < given->n_children && st == GREBE_OK; i++) {
+        if (has_runs(given->children[i])) {
+            st = make_plain(a, given, i, out, err);
         }
     }
     if (st != GREBE_OK) {
@@ -49,16 +54,33 @@ static grebe_status copy_plain_where(const grebe_allocator *a, const struct Arro
     return st;
 }
 
-grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
-                               struct ArrowSchema *out, grebe_error *err)
+/* pyarrow 26 cannot read the delta encodings of strings into a dictionary type. */
+static bool is_lost_dictionary(const struct pw_leaf *leaf)
 {
-    return copy_plain_where(a, given, has_runs, out, err);
+    return leaf->is_dictionary && (leaf->encoding == PQ_DELTA_LENGTH_BYTE_ARRAY ||
+                                   leaf->encoding == PQ_DELTA_BYTE_ARRAY);
 }
 
-grebe_status pw_schema_kept(const grebe_allocator *a, const struct ArrowSchema *written,
+grebe_status pw_schema_kept(const grebe_allocator *a, const struct pw_schema *schema,
                             struct ArrowSchema *out, grebe_error *err)
 {
-    return copy_plain_where(a, written, has_views, out, err);
+    const struct ArrowSchema *written = &schema->arrow;
+    grebe_status st = schema_copy(a, written, out, err);
+
+    for (int64_t i = 0; i < written->n_children && st == GREBE_OK; i++) {
+        if (has_format(written->children[i], "+vl", "+vL")) {
+            st = make_plain(a, written, i, out, err);
+        }
+    }
+    for (uint32_t i = 0; i < schema->n_leaves && st == GREBE_OK; i++) {
+        if (is_lost_dictionary(&schema->leaves[i])) {
+            st = make_plain(a, written, schema->leaves[i].column, out, err);
+        }
+    }
+    if (st != GREBE_OK) {
+        schema_release(out);
+    }
+    return st;
 }
 
 grebe_status pw_input_init(struct pw_input *in, const grebe_allocator *a, struct arena *ar,

@@ -143,11 +143,11 @@ struct pw_input {
     bool is_changed;              /* there is one */
 };
 
-/** The schema as it is written: values instead of runs. And as ARROW:schema keeps that one: lists
- *  instead of list views. */
+/** The schema as it is written: values instead of runs. */
 grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
                                struct ArrowSchema *out, grebe_error *err);
-grebe_status pw_schema_kept(const grebe_allocator *a, const struct ArrowSchema *written,
+/** The schema as ARROW:schema keeps it: less what readers cannot follow. */
+grebe_status pw_schema_kept(const grebe_allocator *a, const struct pw_schema *schema,
                             struct ArrowSchema *out, grebe_error *err);
 /** *in is zeroed before; release it on failure too. @param given Checked. */
 grebe_status pw_input_init(struct pw_input *in, const grebe_allocator *a, struct arena *ar,
@@ -261,6 +261,15 @@ static inline const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t
     assert(i < c->n_values);
     *len = (size_t)(ends[i] - begin);
     return c->values.data + begin;
+}
+/** The same of any chunk but one of booleans. */
+static inline const unsigned char *pw_value_at(const struct pw_chunk *c, int64_t i, size_t *len)
+{
+    if (c->leaf->store == PW_BYTES) {
+        return pw_bytes_at(c, i, len);
+    }
+    *len = c->leaf->width;
+    return c->values.data + (size_t)i * c->leaf->width;
 }
 /** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
@@ -377,8 +386,9 @@ size_t pw_dictionary_size(const struct pw_dictionary *d, int64_t n);
 /** The dictionary page's body; the body of index values [begin, begin + n). */
 grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
                                        grebe_error *err);
+/** @param is_arrow In the runs that Arrow C++ writes. */
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
-                                     struct buf *dst, grebe_error *err);
+                                     bool is_arrow, struct buf *dst, grebe_error *err);
 
 /**
  * parquet_write_choose.c: the encoding of all data pages. Where it is RLE_DICTIONARY,
@@ -392,9 +402,18 @@ grebe_status pw_choose_encoding(struct pw_chunk *c, const struct pw_config *conf
 grebe_status pw_chunk_bloom(struct pw_chunk *c, const struct pw_config *config,
                             struct pw_scratch *s, grebe_error *err);
 
-/* ---- statistics: parquet_write_stats.c ---- */
+/* ---- statistics: parquet_write_bounds.c ---- */
 
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
+/** Order of one bound of two ranges of the chunk. */
+int pw_bound_compare(const struct pw_chunk *c, const struct pw_bounds *x,
+                     const struct pw_bounds *y, bool is_max);
+/** Bounds of all pages and of the chunk; dictionary as in pw_chunk_statistics. */
+grebe_status pw_page_bounds(struct pw_chunk *c, const struct pw_config *config,
+                            struct pw_scratch *s, grebe_error *err);
+
+/* parquet_write_stats.c */
+
 /** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. The scratch
  *  still holds the dictionary of a chunk that has one. */
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,

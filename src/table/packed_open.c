@@ -163,7 +163,7 @@ static grebe_status group_of(struct packed *p, const struct ArrowSchema *schema,
 static grebe_status add_file(struct packed *p, const char *path, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct file_hints hints = { 0, 0 };
+    struct file_hints hints = { 0, 0, false };
     struct format_reader *r = NULL;
     size_t g = 0;
     size_t field_begin = p->n_fields;

@@ -34,7 +34,8 @@ grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const 
     const struct file_format *format = NULL;
     struct buf path = BUF_INIT(ctx->a);
     struct file_hints hints = { manifest_file_size(file, "file_size"),
-                                manifest_file_size(file, "footer_size") };
+                                manifest_file_size(file, "footer_size"),
+                                manifest_file_size(file, FILE_INT96_US) != 0 };
     *out = NULL;
     GREBE_TRY(format_find(ctx, group->format.data, &format, err));
     GREBE_TRY(manifest_path_resolve(&path, base, FOLDER_DATA, file->path.data, err));

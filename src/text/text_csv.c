@@ -471,6 +471,19 @@ static grebe_status csv_next(void *self, struct ArrowArray *out, grebe_error *er
 
 static const struct stream_ops csv_ops = { csv_schema, csv_next, csv_free };
 
+/* The texts of nulls, which are borrowed for the call only. */
+static grebe_status keep_nulls(struct csv_stream *s, grebe_error *err)
+{
+    const char **nulls = arena_array(&s->arena, s->o.n_nulls + 1, sizeof *nulls);
+    bool is_kept = nulls != NULL;
+    for (size_t i = 0; is_kept && i < s->o.n_nulls; i++) {
+        nulls[i] = arena_str(&s->arena, s->o.nulls[i], strlen(s->o.nulls[i]));
+        is_kept = nulls[i] != NULL;
+    }
+    s->o.nulls = nulls;
+    return is_kept ? GREBE_OK : mem_fail(err, s->o.n_nulls * sizeof *nulls, "texts");
+}
+
 grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
                            const struct text_csv_options *o, struct ArrowArrayStream *out,
                            grebe_error *err)
@@ -482,6 +495,9 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     }
     s->o = o != NULL ? *o : TEXT_CSV_OPTIONS_INIT;
     s->arena = ARENA_INIT(ctx->a);
+    if (s->o.nulls != NULL) {
+        GREBE_TRY(keep_nulls(s, err));
+    }
     if (s->o.schema != NULL) {
         GREBE_TRY(schema_copy(ctx->a, s->o.schema, &s->given, err));
         s->o.schema = NULL;

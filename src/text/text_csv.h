@@ -48,7 +48,7 @@ struct text_csv_options {
  * sample_bytes.
  *
  * @param in   Its reader is moved in on success.
- * @param o    Borrowed for the life of the stream where it holds pointers; NULL: defaults.
+ * @param o    Borrowed for the call; NULL: defaults.
  * @param out  Owned. Read once; may outlive everything but ctx.
  * @return GREBE_OK; GREBE_ECORRUPT with name:line:column (ragged row, open quote, no UTF-8, a value that does
  *         not fit the type inferred); GREBE_ELIMIT; GREBE_EIO.

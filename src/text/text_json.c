@@ -18,6 +18,7 @@ enum json_layout { LAYOUT_LINES, LAYOUT_VALUES, LAYOUT_ARRAY };
 struct json_stream {
     struct text_wave wave; /* first: text_slot.owner is it, too */
     enum json_layout layout;
+    bool is_by_tree;
     struct arena arena; /* of the shape */
     struct json_shape shape;
     size_t n_leaves;
@@ -311,6 +312,9 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     struct json_records r = { .found = found };
     json_shape_init(&found->shape);
     found->n_rows = 0;
+    if (s->is_by_tree) {
+        return infer_tree(slot, found, err);
+    }
     grebe_status st = read_block(&r, slot, plain_object, err);
     release_block(&r);
     return is_odd(st) ? infer_tree(slot, found, err) : st;
@@ -423,7 +427,8 @@ static grebe_status parse_tree(struct text_slot *slot, grebe_error *err)
     return st;
 }
 
-static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+/* Straight from the text; also JSON_ODD. */
+static grebe_status parse_plain(struct text_slot *slot, grebe_error *err)
 {
     struct json_stream *s = slot->owner;
     struct json_table table;
@@ -437,6 +442,13 @@ static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
         st = json_table_finish(&table, s->wave.reader.name, &slot->rows, err);
     }
     json_table_release(&table);
+    return st;
+}
+
+static grebe_status parse_slot(struct text_slot *slot, grebe_error *err)
+{
+    struct json_stream *s = slot->owner;
+    grebe_status st = s->is_by_tree ? JSON_ODD : parse_plain(slot, err);
     st = is_odd(st) ? parse_tree(slot, err) : st;
     if (st == GREBE_OK && s->read.release != NULL && slot->rows.length > 0) {
         st = text_wave_widen(slot, &s->read, &s->schema, err);
@@ -497,6 +509,7 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
         return mem_fail(err, sizeof *s, in->name);
     }
     s->arena = ARENA_INIT(ctx->a);
+    s->is_by_tree = o->is_by_tree;
     if (o->schema != NULL) {
         GREBE_TRY(schema_copy(ctx->a, o->schema, &s->given, err));
         GREBE_TRY(text_given_native(ctx->a, o->schema, &s->native, err));
