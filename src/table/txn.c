@@ -262,27 +262,27 @@ static grebe_status try_on_base(const struct grebe_txn *x, grebe_error *err)
 
 /* ---- columns ---- */
 
+/* Drops come before everything else: what is dropped is a column of the version begun at. */
+static grebe_status check_drop(const struct grebe_txn *x, const char *name, grebe_error *err)
+{
+    int found = 0;
+    for (size_t i = 0; i < x->drops.n; i++) {
+        if (strcmp(((const char *const *)x->drops.items)[i], name) == 0) {
+            return GREBE_FAIL(err, GREBE_ENOTFOUND, "column \"%s\" is not there any more", name);
+        }
+    }
+    return schema_find(&x->base->columns->schema, name, &found, err);
+}
+
 grebe_status grebe_txn_drop_column(grebe_txn *x, const char *name, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, x != NULL && name != NULL);
-    struct draft d;
     grebe_status st = check_open(x, err);
-    if (st == GREBE_OK) {
-        st = draft_apply(x, x->base->snapshot, &d, err);
-    }
-    if (st != GREBE_OK) {
-        return st;
-    }
     /* The reference takes an unknown name for nothing to do. */
     bool is_lenient = x->profile == GREBE_PROFILE_MILVUS || table_is_milvus(x->base);
-    if (draft_find(&d, name) == NULL && !is_lenient) {
-        int found = 0;
-        st = schema_find(&x->base->columns->schema, name, &found, err);
-        if (st == GREBE_OK) {
-            st = GREBE_FAIL(err, GREBE_ENOTFOUND, "column \"%s\" is not there any more", name);
-        }
+    if (st == GREBE_OK && !is_lenient) {
+        st = check_drop(x, name, err);
     }
-    draft_release(&d);
     if (st != GREBE_OK) {
         return st;
     }

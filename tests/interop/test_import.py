@@ -196,3 +196,25 @@ def test_files_without_rows(tmp_path):
     some = put(tmp_path / "some.parquet", rows(0, 2))
     table = table.import_files([some, put(tmp_path / "none2.parquet", rows(0, 0))], durable=False)
     assert_same(table.scan(), rows(0, 2)) and paths_of(tmp_path / "t") == [[str(some)]]
+
+
+def test_imports_at_once(tmp_path, files):
+    """Rows that two import from one version both arrive; what does not commute any more is a conflict."""
+    table = grebe.create(tmp_path / "t", rows(0, 5), durable=False)
+    first, second, third = (table.transaction(durable=False) for _ in range(3))
+    first.import_files(files[0])
+    second.import_files(files[1:])
+    third.import_files(put(tmp_path / "in" / "z.parquet", pa.table({"z": range(5)})))
+    assert (first.commit().version, second.commit().version) == (2, 3)
+    now = grebe.open(tmp_path / "t")
+    assert_same(now.scan(), pa.concat_tables([rows(0, 5), rows(0, 10), rows(10, 20)]), now.schema.names)
+    with pytest.raises(grebe.Conflict, match="5 rows"):   # the column was made for the rows of then
+        third.commit()
+    fourth = now.transaction(durable=False)
+    fourth.import_files(put(tmp_path / "in" / "more.parquet", rows(30, 2)))
+    now.drop_columns("word", durable=False)
+    with pytest.raises(grebe.Conflict, match="word"):
+        fourth.commit()
+    with pytest.raises(grebe.Conflict):
+        now.import_files(put(tmp_path / "in" / "more2.parquet", rows(30, 2)), on_conflict="fail", durable=False)
+    assert grebe.open(tmp_path / "t").version == 4 and all(f.exists() for f in files)
