@@ -188,7 +188,8 @@ static grebe_status fit_column(struct import *m, const struct draft_column *c,
     if (schema_equal(found, &to, SAME_TYPE | SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
         return GREBE_OK;
     }
-    bool is_cast = m->x->profile != GREBE_PROFILE_MILVUS && !table_is_milvus(m->x->base);
+    /* A table without a stored schema is read by programs that do not widen. */
+    bool is_cast = txn_writes_entries(m->x, m->x->base->snapshot);
     return is_cast && schema_widens(found, &to, NULL) == GREBE_OK
                ? GREBE_OK
                : fail_type(c->name, &c->field, found, err);

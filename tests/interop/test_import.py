@@ -186,6 +186,9 @@ def test_profile_milvus(tmp_path, files):
         narrow = put(tmp_path / "in/narrow.parquet", pa.table({"id": pa.array([7], pa.int32())}))
         with table.transaction(durable=False, profile="milvus") as txn:
             txn.import_files(narrow)
+    with pytest.raises(grebe.SchemaMismatch, match="expected int64, found int32"):
+        with table.transaction(durable=False) as txn:   # the table has no stored schema: others read it too
+            txn.import_files(narrow)
     assert_same(grebe.open(tmp_path / "t", compat="milvus").scan(), rows(0, 30))
 
 
@@ -218,3 +221,27 @@ def test_imports_at_once(tmp_path, files):
     with pytest.raises(grebe.Conflict):
         now.import_files(put(tmp_path / "in" / "more2.parquet", rows(30, 2)), on_conflict="fail", durable=False)
     assert grebe.open(tmp_path / "t").version == 4 and all(f.exists() for f in files)
+
+
+def test_the_engine_reads_one_file_for_many_groups(tmp_path, oracle):
+    """What an import makes of a table of two groups, read by Milvus's engine by its own rules."""
+    import json
+    data = rows(0, 40).select(["id", "word"])
+    table = grebe.create(tmp_path / "t", data.slice(0, 10), durable=False, profile="milvus", groups=[["word"], ["id"]])
+    inside = put(tmp_path / "t" / "_data" / "theirs.parquet", data.slice(10), compression="zstd", row_group_size=7)
+    with table.transaction(durable=False, profile="milvus") as txn:
+        txn.import_files(inside)
+    assert_same(txn.table.scan(columns=["id", "word"]), data)
+    groups = [{"columns": g["columns"], "format": "parquet",
+               "files": [{"path": "t/_data/" + pathlib.Path(f["path"]).name, "start_index": f["file_row_begin"],
+                          "end_index": f["file_row_begin"] + f["row_end"] - f["row_begin"]} for f in g["files"]]}
+              for g in info(tmp_path / "t")["groups"]]
+    assert [len(g["files"]) for g in groups] == [2, 2] and groups[0]["files"][1]["path"] == groups[1]["files"][1]["path"]
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    oracle("read", tmp_path / "t", "--groups", tmp_path / "groups.json", "--out", tmp_path / "o.arrow")
+    with pa.ipc.open_file(tmp_path / "o.arrow") as f:
+        got = f.read_all().combine_chunks()
+    assert_same(got.select(["id", "word"]), data)
+    oracle("take", tmp_path / "t", "0,10,39", "--groups", tmp_path / "groups.json", "--out", tmp_path / "k.arrow")
+    with pa.ipc.open_file(tmp_path / "k.arrow") as f:
+        assert_same(f.read_all().combine_chunks().select(["id", "word"]), data.take([0, 10, 39]))
