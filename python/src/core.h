@@ -83,6 +83,8 @@ int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *arr
                       struct ArrowSchema *schema);
 
 /* ---- core_args.c ---- */
+/** A misspelled option must not be ignored: 0, or -1 with TypeError for a key that is none of known, shape [n]. */
+int core_known_names(PyObject *options, const char *const *known, size_t n);
 /** A sequence of str to an array of C strings that live as long as *keep. None: NULL, 0. 0, or -1. */
 int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n);
 /** Row ids from a buffer of integers, an Arrow array or any iterable. Free *ids with PyMem_Free. 0, or -1. */
