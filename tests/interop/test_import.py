@@ -50,6 +50,10 @@ def test_new_table_of_plain_files(tmp_path, files):
     table = table.import_files(more, durable=False)
     assert_same(table.scan(), rows(0, 37))
     assert [e["operation"] for e in table.log()] == ["import", "append", "create"]
+    by_pattern = grebe.import_files(tmp_path / "p", tmp_path / "in" / "[0-9].parquet", durable=False)
+    assert paths_of(tmp_path / "p") == [[str(f) for f in files]] and by_pattern.num_rows == 30
+    with pytest.raises(grebe.NotFound):
+        by_pattern.import_files(str(tmp_path / "no*.parquet"), durable=False)
 
 
 def test_rows_for_every_group(tmp_path, files):
