@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/name_index.h"
 #include "grebe/source_internal.h"
 
 struct chunk_stream {
@@ -52,18 +51,5 @@ grebe_status source_stream_of_reader(struct grebe_source *source, struct format_
     if (st != GREBE_OK) {
         mem_free(source->ctx->a, s, sizeof *s);
     }
-    return st;
-}
-
-grebe_status source_has_twins(const grebe_allocator *a, const struct ArrowSchema *schema, bool *out,
-                              grebe_error *err)
-{
-    struct name_index names;
-    *out = false;
-    grebe_status st = name_index_new(a, (size_t)schema->n_children, &names, err);
-    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK && !*out; i++) {
-        st = name_index_add(&names, schema->children[i]->name, (size_t)i, out, err);
-    }
-    name_index_release(&names);
     return st;
 }

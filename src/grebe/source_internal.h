@@ -41,9 +41,6 @@ grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options
  */
 grebe_status source_stream_of_reader(struct grebe_source *s, struct format_reader *reader,
                                      grebe_error *err);
-/** Whether two columns have one name. */
-grebe_status source_has_twins(const grebe_allocator *a, const struct ArrowSchema *schema, bool *out,
-                              grebe_error *err);
 
 /* ---- rows out of a stream ---- */
 

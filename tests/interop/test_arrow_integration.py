@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrow's integration files of many versions: files and streams give the values of their twins in JSON; big-endian ones are refused by name."""
+import json
 import math
 import pathlib
 import sys
@@ -32,10 +33,24 @@ def name_of(path):
 
 
 def test_the_corpus_is_whole():
-    assert (len(LITTLE), len(BIG)) == (142, 4)
+    assert (len(LITTLE), len(BIG)) == (138, 4)
 
 
-@pytest.mark.parametrize("path", LITTLE, ids=name_of)
+INTERVALS = [p for p in LITTLE if p.stem == "generated_interval"]   # types that pyarrow has no arrays for
+
+
+@pytest.mark.parametrize("path", INTERVALS, ids=name_of)
+def test_intervals_are_those_of_the_twin(path):
+    def text(v, got):
+        return v if v is None or isinstance(got, int) else f"{v} months" if isinstance(v, int) else f"{v[0]} days {v[1]} ms" if len(v) == 2 else v
+    ran = run("scan", path, "--format", "jsonl")
+    rows = [list(json.loads(line).values()) for line in ran.out.splitlines()]
+    want = arrow_json.load(path.parent / (path.stem + ".json.gz"))
+    for got, column in zip(zip(*rows), want):
+        assert list(got) == [text(v, g) for v, g in zip(column, got)]
+
+
+@pytest.mark.parametrize("path", [p for p in LITTLE if p not in INTERVALS], ids=name_of)
 def test_values_are_those_of_the_twin(path):
     want = arrow_json.load(path.parent / (path.stem + ".json.gz"))
     stream = grebe.read(path)
