@@ -66,6 +66,11 @@ const char *source_packed_paths(const char *uri);
 grebe_status source_packed_open(struct grebe_source *s, struct io_store *store, const char *paths,
                                 grebe_error *err);
 
+/** The format with random access that a file is of; NULL: none (text, streams, unknown). source_open.c */
+grebe_status source_format_of(grebe_context *ctx, struct io_store *store, const char *path,
+                              const char *format_name, const struct file_format **out,
+                              grebe_error *err);
+
 /* ---- text: source_text.c ---- */
 
 /** The text format of that name ("csv", "tsv", "json", "jsonl", "ndjson"), static; NULL: none. */
