@@ -391,6 +391,26 @@ def test_options__tables__each_file_takes_its_columns(tmp_path):
         grebe.create(str(tmp_path / "u"), data, bloom=["nope"])
 
 
+def test_take__every_layout__rows_by_number(tmp_path):
+    """Rows are found in files of either page version, with and without page index, nulls, several pages and groups."""
+    n, rng = 5000, np.random.default_rng(4)
+    v = pa.FixedSizeListArray.from_arrays(pa.array(rng.random(n * 24).astype("f4")), 24)
+    some = pa.array([None if x % 9 == 0 else row for x, row in enumerate(v.to_pylist())], v.type)
+    data = pa.table({"id": np.arange(n), "v": v, "some": some, "w": [None if i % 5 == 0 else f"w{i % 300}" for i in range(n)],
+                     "money": pa.array([decimal.Decimal(i * i).scaleb(-2) for i in range(n)], pa.decimal128(18, 2)),
+                     "b": pa.array([bytes([i % 256]) * 7 for i in range(n)], pa.binary(7)), "l": [[i] * (i % 4) for i in range(n)]})
+    rows = rng.integers(0, n, 400)
+    want = data.take(pa.array(rows))
+    for k, options in enumerate(({}, {"data_page_version": 2}, {"data_page_version": 2, "page_rows": 64, "compression": "zstd"},
+                                 {"page_index": False, "statistics": False, "checksums": False}, {"encodings": "dictionary", "data_page_version": 2},
+                                 {"encodings": "byte_stream_split", "row_group_rows": 640}, {"row_group_bytes": 64 << 10, "page_bytes": 4096})):
+        table = grebe.create(str(tmp_path / f"t{k}"), data, **options)
+        got = table.take(rows).to_pyarrow()
+        assert pa.table(got).to_pydict() == want.to_pydict(), options
+        assert pa.table(table.take([4999, 0, 0], columns=["v", "money"]).to_pyarrow()).to_pydict() == \
+            data.select(["v", "money"]).take(pa.array([4999, 0, 0])).to_pydict()
+
+
 KILLED = """
 import sys, numpy as np, pyarrow as pa, grebe
 k = int(sys.argv[2])
