@@ -33,6 +33,18 @@ grebe_status source_stream_schema(struct grebe_source *s, struct ArrowSchema *ou
                                   grebe_error *err);
 grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options *options,
                                 struct ArrowArrayStream *out, grebe_error *err);
+/**
+ * A file of a format read front to back, its columns by place: for files that a table cannot hold, because
+ * two of their columns have one name. source_chunks.c
+ *
+ * @param reader Moved in on success.
+ */
+grebe_status source_stream_of_reader(struct grebe_source *s, struct format_reader *reader,
+                                     grebe_error *err);
+/** Whether two columns have one name. */
+grebe_status source_has_twins(const grebe_allocator *a, const struct ArrowSchema *schema, bool *out,
+                              grebe_error *err);
+
 /* ---- rows out of a stream ---- */
 
 /**

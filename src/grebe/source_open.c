@@ -88,6 +88,30 @@ const char *source_forced_format(const grebe_context *ctx, const char *uri, char
     return is_known ? uri + n + 1 : NULL;
 }
 
+/* A file with two columns of one name becomes a stream; any other leaves s->stream empty. Failures
+ * are the caller's to report: it knows why it asked. */
+static grebe_status open_twins(struct grebe_source *s, struct io_store *store, const char *path,
+                               const struct file_format *format, const grebe_source_options *o)
+{
+    grebe_error *err = NULL;
+    grebe_status st = GREBE_OK;
+    struct format_reader *reader = NULL;
+    struct file_hints hints = { 0, 0, o->is_int96_us };
+    bool has_twins = false;
+    GREBE_TRY(format->open(store, path, &hints, &reader, err));
+    GREBE_TRY(source_has_twins(s->ctx->a, &reader->schema, &has_twins, err));
+    if (has_twins) {
+        reader->skip_checksums = o->table != NULL && o->table->skip_checksums;
+        GREBE_TRY(source_stream_of_reader(s, reader, err));
+        reader = NULL;
+    }
+out:
+    if (reader != NULL) {
+        reader->ops->close(reader);
+    }
+    return st;
+}
+
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
                               const char *format_name, const grebe_source_options *o,
                               grebe_error *err)
@@ -126,7 +150,12 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     s->file_format = format;
     GREBE_TRY(buf_put_text(&s->path, path, err));
     st = table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err);
-    if (st == GREBE_OK) {
+    if (st == GREBE_EINVAL && open_twins(s, store->store, path, format, o) == GREBE_OK &&
+        s->stream.release != NULL) {
+        s->kind = GREBE_SOURCE_STREAM;
+        s->file_format = NULL;
+        st = GREBE_OK;
+    } else if (st == GREBE_OK) {
         s->table->skip_checksums = o->table->skip_checksums;
     }
 out:

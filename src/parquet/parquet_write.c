@@ -305,7 +305,9 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
                    : is_bulk           ? PW_PAGE_ROWS_BULK
                                        : PW_PAGE_ROWS;
     c->vector_page_bytes = is_bulk ? PW_VECTOR_PAGE_BYTES_BULK : PW_VECTOR_PAGE_BYTES;
-    c->dictionary_bytes_max = is_bulk ? PW_DICT_BYTES_MAX_BULK : PW_DICT_BYTES_MAX;
+    c->dictionary_bytes_max = o->is_without_dictionary ? 0
+                              : is_bulk                ? PW_DICT_BYTES_MAX_BULK
+                                                       : PW_DICT_BYTES_MAX;
     c->bloom_rate = o->bloom_rate > 0 ? o->bloom_rate : BLOOM_RATE;
     return GREBE_OK;
 }

@@ -112,3 +112,23 @@ def test_pages_are_left_out(writer, rows, tmp_path):
     assert ran.code == 0
     n = [int(line.split()[1].replace(",", "")) for line in ran.out.decode().splitlines() if line.startswith("rows ")]
     assert 0 < n[0] <= 1400, ran.out
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_a_large_row_group_is_cut_among_threads(threads, tmp_path):
+    """Few rows of many pages, and most of them, whatever number of threads decodes them."""
+    n = 120_000
+    rng = np.random.default_rng(9)
+    rows = pa.table({"k": np.arange(n), "text": pa.array([None if i % 97 == 0 else f"{i:060d} {i * 7919 % 104729}" for i in range(n)]),
+                     "tag": pa.array(rng.integers(0, 9, n)).cast(pa.string()), "x": rng.random(n)})
+    path = tmp_path / "f.parquet"
+    pq.write_table(rows, path, row_group_size=n, data_page_size=20_000, dictionary_pagesize_limit=100_000)
+    grebe.set_threads(threads)
+    try:
+        for where, meaning in (("k % 50 = 3", pc.equal(pc.subtract(rows["k"], pc.multiply(pc.divide(rows["k"], 50), 50)), 3)),
+                               ("x < 0.001", f("x") < 0.001), ("x < 0.7", f("x") < 0.7), ("k >= 119990 or k < 5", (f("k") >= 119990) | (f("k") < 5))):
+            want = rows.filter(meaning)
+            assert_same(pa.table(grebe.read(path, where=where)), want)
+            assert_same(pa.table(grebe.read(path, where=where, columns=["tag", "text"])), want.select(["tag", "text"]))
+    finally:
+        grebe.set_threads(None)
