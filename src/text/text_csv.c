@@ -13,9 +13,6 @@
 
 enum { BLOCK_BYTES = 2 << 20 };
 
-/* Values of one batch, those that ragged rows do not have counted. */
-enum { VALUES_MAX = 1 << 26 };
-
 struct csv_stream {
     struct text_wave wave; /* first: text_slot.owner is it, too */
     struct text_csv_options o;
@@ -47,33 +44,42 @@ static void csv_free(void *self) { csv_release(self, false); }
 
 /* ---- header ---- */
 
+/* A name in the table: whose it is, and the number that the next one like it tries. */
+struct taken_name {
+    uint32_t column; /* counted from 1; 0: free */
+    uint32_t next;
+};
+
+static struct taken_name *slot_of(const struct csv_stream *s, struct taken_name *table, size_t mask,
+                                 const char *name)
+{
+    size_t slot = (size_t)hash_bytes(name, strlen(name), 0) & mask;
+    while (table[slot].column != 0 &&
+           strcmp(s->schema.children[table[slot].column - 1]->name, name) != 0) {
+        slot = (slot + 1) & mask;
+    }
+    return &table[slot];
+}
+
 /* Names, empty ones filled in and repeated ones numbered, so that each is found by its name. */
-static grebe_status unique_name(struct csv_stream *s, uint32_t *table, size_t mask, size_t i,
+static grebe_status unique_name(struct csv_stream *s, struct taken_name *table, size_t mask, size_t i,
                                 const char *name, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf text = BUF_INIT(s->wave.ctx->a);
     const char *wanted = name;
-    for (size_t k = 1;; k++) {
-        if (k > 1) {
-            buf_clear(&text);
-            GREBE_TRY(buf_printf(&text, err, "%s_%zu", name, k));
-            wanted = buf_text(&text);
-            if (wanted == NULL) {
-                st = mem_fail(err, text.len, "a name");
-                goto out;
-            }
+    struct taken_name *first = slot_of(s, table, mask, name), *slot = first;
+    while (slot->column != 0) {
+        buf_clear(&text);
+        GREBE_TRY(buf_printf(&text, err, "%s_%u", name, first->next++));
+        wanted = buf_text(&text);
+        if (wanted == NULL) {
+            st = mem_fail(err, text.len, "a name");
+            goto out;
         }
-        size_t slot = (size_t)hash_bytes(wanted, strlen(wanted), 0) & mask;
-        while (table[slot] != 0 &&
-               strcmp(s->schema.children[table[slot] - 1]->name, wanted) != 0) {
-            slot = (slot + 1) & mask;
-        }
-        if (table[slot] == 0) {
-            table[slot] = (uint32_t)i + 1;
-            break;
-        }
+        slot = slot_of(s, table, mask, wanted);
     }
+    *slot = (struct taken_name){ (uint32_t)i + 1, 2 };
     st = schema_new(s->wave.ctx->a, "u", wanted, true, 0, s->schema.children[i], err);
 out:
     buf_release(&text);
@@ -87,7 +93,7 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
     const grebe_allocator *a = s->wave.ctx->a;
     size_t n_table = 16;
     struct buf text = BUF_INIT(a);
-    uint32_t *table = NULL;
+    struct taken_name *table = NULL;
     while (n_table < 2 * s->n_columns) {
         n_table *= 2;
     }
@@ -387,7 +393,7 @@ static grebe_status append_rows(struct csv_stream *s, struct csv_split *split,
             size_t expected = (size_t)((double)n_rows * (double)split->block->len /
                                        (double)split->at * 1.05) + 16;
             for (size_t k = 0; st == GREBE_OK && k < n; k++) {
-                st = csv_filled_reserve(&columns[k], min_size(expected, VALUES_MAX / n), err);
+                st = csv_filled_reserve(&columns[k], min_size(expected, CSV_VALUES_MAX / n), err);
             }
         }
         for (size_t k = 0; st == GREBE_OK && k < n; k++) {
@@ -398,13 +404,6 @@ static grebe_status append_rows(struct csv_stream *s, struct csv_split *split,
             return st;
         }
         *n_all += (int64_t)n_rows;
-        if ((uint64_t)*n_all > VALUES_MAX / n) { /* most of them fields that are not there */
-            return GREBE_FAIL(err, GREBE_ELIMIT,
-                              "%s:%llu: expected rows that have most of the %zu fields, found %lld "
-                              "rows in %zu bytes", split->name,
-                              (unsigned long long)split->block->line, n, (long long)*n_all,
-                              split->at);
-        }
     }
 }
 
@@ -493,6 +492,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     if (s == NULL) {
         return mem_fail(err, sizeof *s, in->name);
     }
+    s->wave.ctx = ctx; /* csv_release needs it from here on */
     s->o = o != NULL ? *o : TEXT_CSV_OPTIONS_INIT;
     s->arena = ARENA_INIT(ctx->a);
     if (s->o.nulls != NULL) {

@@ -33,6 +33,9 @@ struct csv_filled {
 /** Columns that a file may have. */
 enum { CSV_COLUMNS_MAX = 1 << 16 };
 
+/** Values of one block, those that ragged rows do not have counted: they must not take memory and time without end. */
+enum { CSV_VALUES_MAX = 1 << 24 };
+
 /** Fields that are split before columns are made of them: they and their text stay in the cache. */
 enum { CSV_CELLS_AIM = 16384 };
 
@@ -52,6 +55,7 @@ struct csv_split {
     struct text_scan scan;
     struct csv_cells cells;
     size_t n_ragged; /* rows that were filled or cut */
+    size_t n_rows;   /* so far */
 };
 
 /** Text_cut_fn; arg is the text_csv_options with the delimiter set. */
