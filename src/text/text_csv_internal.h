@@ -16,6 +16,9 @@ struct csv_cell {
     uint32_t is_escaped : 1; /* has doubled or escaped quotes */
 };
 
+/** Where a field begins that a ragged row does not have. */
+static const uint32_t CSV_MISSING = UINT32_MAX;
+
 /** What is known of a column. */
 struct csv_column {
     unsigned types; /* all that fit; after inference one bit, or 0 */
@@ -95,7 +98,8 @@ static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
     if (s->o->nulls == NULL) {
         return c.len == 0 && !c.is_quoted;
     }
-    return !c.is_quoted && csv_is_null_word(s->o, s->block->data + c.begin, c.len);
+    return c.begin == CSV_MISSING ||
+           (!c.is_quoted && csv_is_null_word(s->o, s->block->data + c.begin, c.len));
 }
 
 /** Append the field's text, escapes undone. dst has room for c.len; gives the length. */

@@ -219,7 +219,7 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
     *is_row = true;
     s->cells.n -= n > n_columns ? n - n_columns : 0;
     for (; st == GREBE_OK && n < n_columns; n++) {
-        st = put_cell(&s->cells, (struct csv_cell){ (uint32_t)begin, 0, 0, 0 }, err);
+        st = put_cell(&s->cells, (struct csv_cell){ CSV_MISSING, 0, 0, 0 }, err);
     }
     return st;
 }

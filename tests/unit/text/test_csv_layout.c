@@ -120,6 +120,11 @@ static void test_layout__ragged__refused_filled_or_dropped(void **state)
     fails(o, text, "x:2:2: expected 2 fields, found 1");
     o.ragged = TEXT_RAGGED_FILL;
     gives(o, text, "a:int64,b:int64\n{\"a\":1,\"b\":null}\n{\"a\":2,\"b\":3}\n{\"a\":5,\"b\":6}\n");
+    static const char *const nulls[] = { "NA" };
+    o.nulls = nulls;
+    o.n_nulls = 1;
+    gives(o, "a,b\nNA\nx,\n", "a:string,b:string\n{\"a\":null,\"b\":null}\n{\"a\":\"x\",\"b\":\"\"}\n");
+    o.nulls = NULL;
     o.ragged = TEXT_RAGGED_DROP;
     gives(o, text, "a:int64,b:int64\n{\"a\":5,\"b\":6}\n");
 }
