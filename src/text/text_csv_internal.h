@@ -6,6 +6,7 @@
 #include "text/text_builder.h"
 #include "text/text_csv.h"
 #include "text/text_scan.h"
+#include "text/text_wave.h"
 #include "text/text_type.h"
 
 /** Where a field lies in its block, without its outer quotes. */
@@ -121,5 +122,24 @@ grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, 
                                const char *column_name, grebe_error *err);
 grebe_status csv_filled_finish(struct csv_filled *f, const char *name, struct ArrowArray *out,
                                grebe_error *err);
+
+/** The stream of a file. */
+struct csv_stream {
+    struct text_wave wave; /* first: text_slot.owner is it, too */
+    struct text_csv_options o;
+    struct ArrowSchema schema;
+    struct ArrowSchema given; /* columns of given types; perhaps none */
+    struct ArrowSchema read;  /* what blocks are built as; none: as the schema */
+    struct arena arena;       /* of the given types */
+    struct csv_column *columns;  /* shape [n_columns] */
+    struct csv_column *findings; /* of each slot while types are inferred, [n_slots][n_columns] */
+    size_t n_columns;
+};
+
+/**
+ * Skip what is not looked at, and read the first record that is no empty line: how many columns, and their names.
+ * With header AUTO what it is is decided, with no delimiter which one.
+ */
+grebe_status csv_read_header(struct csv_stream *s, grebe_error *err);
 
 #endif
