@@ -111,6 +111,9 @@ int open_table(struct cli *cli, const char *uri, grebe_table **out);
 
 /** Fill scan options from --columns, --where, --rows, --limit, --with-row-id; names are cli_alloc'd. */
 int scan_options_from(struct cli *cli, grebe_scan_options *out);
+/** Scan the source, and change types as --cast says. Exit code; 0: *out is set. */
+int scan_rows(struct cli *cli, grebe_source *source, const grebe_scan_options *options,
+              struct ArrowArrayStream *out);
 /** Fill write options from --group, --compression, …, and transaction options. */
 int write_options_from(struct cli *cli, grebe_write_options *out);
 int txn_options_from(struct cli *cli, grebe_txn_options *out);

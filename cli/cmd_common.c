@@ -98,10 +98,16 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     grebe_source_options o = GREBE_SOURCE_OPTIONS_INIT;
     grebe_text_options text;
     struct ArrowSchema schema = { 0 };
+    int int96 = 0;
     int code = table_options(cli, &table);
     if (code != 0) {
         return code;
     }
+    code = opt_choice(cli, "int96", "ns|us", &int96);
+    if (code != 0) {
+        return code;
+    }
+    o.is_int96_us = int96 == 1;
     o.format = opt_get(cli, "input-format");
     o.read = read_stdin;
     o.read_ctx = cli;
@@ -250,16 +256,54 @@ static int parse_compression(struct cli *cli, grebe_write_options *out)
     return 0;
 }
 
+/* COL=TYPE, the first '=' between them; "odd=name"=TYPE. */
+static bool split_cast(char *text, grebe_column_cast *out)
+{
+    char *end = text[0] == '"' ? strchr(text + 1, '"') : strchr(text, '=');
+    char *type = end != NULL && text[0] == '"' ? end + 1 : end;
+    if (type == NULL || *type != '=' || end == text) {
+        return false;
+    }
+    *end = '\0';
+    *out = (grebe_column_cast){ text[0] == '"' ? text + 1 : text, type + 1 };
+    return true;
+}
+
+int scan_rows(struct cli *cli, grebe_source *source, const grebe_scan_options *options,
+              struct ArrowArrayStream *out)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream rows = { 0 };
+    size_t n = 0;
+    while (opt_nth(cli, "cast", n) != NULL) {
+        n++;
+    }
+    grebe_column_cast *casts = cli_alloc(cli, n + 1, sizeof *casts);
+    for (size_t i = 0; i < n; i++) {
+        if (!split_cast(cli_copy(cli, opt_nth(cli, "cast", i)), &casts[i])) {
+            return out_usage(cli, "--cast: expected COL=TYPE, found \"%s\"", opt_nth(cli, "cast", i));
+        }
+    }
+    grebe_status st = grebe_source_scan(source, options, n > 0 ? &rows : out, &err);
+    if (st == GREBE_OK && n > 0) {
+        st = grebe_rows_cast(cli->ctx, &rows, casts, n, out, &err);
+    }
+    if (rows.release != NULL) {
+        rows.release(&rows);
+    }
+    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+}
+
 /* "COL=ENC", or "ENC" for every column that it fits. */
 static int parse_encodings(struct cli *cli, grebe_write_options *out)
 {
     size_t n = 0;
-    while (opt_nth(cli, "encoding", n) != NULL) {
+    while (opt_nth(cli, "column-encoding", n) != NULL) {
         n++;
     }
     grebe_column_encoding *list = cli_alloc(cli, n + 1, sizeof *list);
     for (size_t i = 0; i < n; i++) {
-        char *text = cli_copy(cli, opt_nth(cli, "encoding", i));
+        char *text = cli_copy(cli, opt_nth(cli, "column-encoding", i));
         char *equals = strrchr(text, '=');
         list[i] = (grebe_column_encoding){ NULL, text };
         if (equals != NULL) {

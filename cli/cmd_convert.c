@@ -27,13 +27,10 @@ int cmd_convert(struct cli *cli)
     code = code != 0 ? code : text_output_from(cli, &text);
     write.text = &text;
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional - 1, &source);
+    code = code != 0 ? code : scan_rows(cli, source, &scan, &rows);
     if (code == 0) {
         write.expected_rows = grebe_source_num_rows(source);
-        grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
-        if (st == GREBE_OK) {
-            st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows,
-                                  &err);
-        }
+        grebe_status st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows, &err);
         code = st == GREBE_OK ? 0 : out_error(cli, "convert", &err);
     }
     if (code == 0) {

@@ -12,7 +12,6 @@
 
 static int scan(struct cli *cli, int64_t limit_default)
 {
-    grebe_error err = GREBE_ERROR_INIT;
     grebe_scan_options o;
     grebe_source *source = NULL;
     struct ArrowArrayStream rows = { 0 };
@@ -21,10 +20,8 @@ static int scan(struct cli *cli, int64_t limit_default)
         o.limit = limit_default;
     }
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
-    if (code == 0) {
-        grebe_status st = grebe_source_scan(source, &o, &rows, &err);
-        code = st == GREBE_OK ? out_rows(cli, &rows) : out_error(cli, cli->cmd->name, &err);
-    }
+    code = code != 0 ? code : scan_rows(cli, source, &o, &rows);
+    code = code != 0 ? code : out_rows(cli, &rows);
     grebe_source_close(source);
     return code;
 }

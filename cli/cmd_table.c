@@ -33,6 +33,7 @@ const struct opt_spec common_options[] = {
     { "schema", "FILE", "types of columns of text (as grebe schema --format json prints them)", 0 }
 
 #define OPEN_OPTIONS                                                                             \
+    { "int96", "ns|us", "unit of the 96-bit times of old Parquet files (default ns)", 0 },       \
     { "version", "V", "version number, tag, or time such as 2026-11-29T12:00:00Z", 0 },          \
     { "compat", "none|milvus", "milvus: exactly the semantics of Milvus's own library", 0 },     \
     { "verify", "on|off", "compare the checksums of pages while reading (default on)", 0 },      \
@@ -40,7 +41,7 @@ const struct opt_spec common_options[] = {
     TEXT_OPTIONS, SCHEMA_OPTION
 
 #define PARQUET_OPTIONS                                                                          \
-    { "encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
+    { "column-encoding", "[COL=]ENC", "how a column (or all that can) is encoded; may be repeated: plain, dictionary, rle, delta_binary_packed, delta_length_byte_array, delta_byte_array, byte_stream_split", 0 }, \
     { "bloom", "A,B", "columns that get bloom filters", 0 },                                     \
     { "bloom-rate", "P", "false positives of bloom filters (default 0.01)", 0 },                 \
     { "page-bytes", "SIZE", "most bytes of a page before compression", 0 },                      \
@@ -55,6 +56,7 @@ const struct opt_spec read_options[] = {
     { "limit", "N", "at most N rows", 'n' },
     { "batch-rows", "N", "at most N rows in a batch of the output stream", 0 },
     { "with-row-id", NULL, "add the row id as first column, _rowid", 0 },
+    { "cast", "COL=TYPE", "give a column another type, after --where; values that do not fit are errors; may be repeated", 0 },
     OPEN_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
@@ -239,7 +241,8 @@ static const struct cmd cmd_tag_spec = {
 static const struct cmd cmd_head_spec = {
     "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
     "SOURCE is a table (t, t@5, t@tag, t@2026-11-29T12:00:00Z), a file (Parquet, Arrow, CSV, JSON), - for "
-    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is. Several "
+    "standard input, or a pattern such as 'data/part-*.parquet'. FORMAT:PATH says what a file is; packed:FOLDER "
+    "reads the packed files of Milvus's second storage format. Several "
     "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
     NULL, read_options, 1, ANY, cmd_head

@@ -109,6 +109,31 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_array_view(grebe_context *ctx,
                                                          struct ArrowArray *out,
                                                          grebe_error *err);
 
+/** A column, and the type it shall have ("int32", "decimal128(12, 2)", docs/format/schema.md). Borrowed. */
+typedef struct grebe_column_cast {
+    const char *column;
+    const char *type;
+} grebe_column_cast;
+
+/**
+ * Other types for columns of a stream: between all numbers, times and texts. Nothing is rounded away:
+ * an integer out of range, a fraction, digits or a part of a time that would be lost are errors of the
+ * stream that name column, row and value. To floats the nearest value is taken; integers must be exact.
+ * A zone is a label (values are UTC); text is what CSV has.
+ *
+ * @param rows    Moved in on success.
+ * @param casts   Shape [n_casts]. Borrowed for the call.
+ * @param out     Owned by the caller; empty on failure.
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EINVAL (type); GREBE_ESCHEMA (no cast between the types);
+ *         GREBE_ENOMEM. Later, from the stream: GREBE_ESCHEMA (a value that does not fit).
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_rows_cast(grebe_context *ctx,
+                                                        struct ArrowArrayStream *rows,
+                                                        const grebe_column_cast *casts,
+                                                        size_t n_casts,
+                                                        struct ArrowArrayStream *out,
+                                                        grebe_error *err);
+
 /**
  * What a failed call on a stream means. For a stream of Grebe status and message are those of the
  * failure; for another one they are made from the errno value and get_last_error.

@@ -158,7 +158,7 @@ typedef struct grebe_explain {
     size_t n_groups_read;
     size_t n_chunks;
     size_t n_chunks_read;
-    int64_t n_rows;         /**< rows of the chunks that would be looked at */
+    int64_t n_rows;         /**< rows that would be looked at: chunks less the pages that are ruled out */
     uint64_t bytes_total;
     uint64_t bytes_read;
     const char *where;      /**< the predicate as understood; "" when none */

@@ -53,11 +53,15 @@ typedef struct grebe_source_options {
 
     /** Token and threads while types are inferred; NULL: defaults. Borrowed for the call. */
     const grebe_call_options *call;
+
+    /** Times that old Parquet files store in 96 bits: microseconds, rounded down, instead of nanoseconds
+     *  (which hold 1677 to 2262 only; a time beyond fails the read). Files only. */
+    bool is_int96_us;
 } grebe_source_options;
 
 #define GREBE_SOURCE_OPTIONS_INIT                       \
     {                                                   \
-        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0  \
+        sizeof(grebe_source_options), 0, 0, 0, 0, 0, 0, false \
     }
 
 /**
@@ -65,7 +69,8 @@ typedef struct grebe_source_options {
  *
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
- *                FORMAT:PATH ("parquet:data.bin"), or a pattern (grebe_source_open_many). Borrowed.
+ *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder (grebe/packed.h),
+ *                or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
  * @param err     Details on failure; may be NULL.

@@ -333,7 +333,7 @@ typedef struct grebe_table_create_options {
  * @return GREBE_OK; GREBE_EEXISTS (the folder holds a table already); GREBE_ESCHEMA (a column that
  *         cannot be stored, two columns of one name); GREBE_ENOTFOUND (a group names no column);
  *         GREBE_EUNKNOWN_OUTCOME (see grebe_txn_commit()); GREBE_ELIMIT; GREBE_EIO; or what
- *         the stream failed with. Nothing is left behind on failure but empty folders.
+ *         the stream failed with. Nothing is left behind on failure.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status
 grebe_table_create(grebe_context *ctx, const char *uri, struct ArrowArrayStream *rows,

@@ -49,11 +49,11 @@ def import_files(uri, paths, *, columns=None, check=False, format=None, profile=
 
 
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,
-         verify=True, **text):
+         verify=True, int96="ns", **text):
     """Rows of any source of the command (table, file, pattern), or of several of them one after the other, as a
     Stream. Columns of several sources are matched by name; what a source lacks is null.
 
-    verify=False: checksums of pages are not compared.
+    verify=False: checksums of pages are not compared. int96="us": the 96-bit times of old Parquet files in microseconds.
 
     text, of CSV, TSV and JSON (docs/format/text.md): delimiter, quote ("" for none), escape, comment; header (True, False or "auto");
     null_values (a list of texts); decimal_comma, trim; skip_rows; ragged ("error", "fill" or "drop"); encoding
@@ -61,7 +61,9 @@ def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=
     a schema file);
     sample_rows (a number of lines, or "all")."""
     sources = [_uri(s) for s in source] if isinstance(source, (list, tuple)) else [_uri(source)]
-    return _core.read(sources, format, verify, _text_options(text), columns=columns, where=where, rows=rows, limit=limit,
+    if int96 not in ("ns", "us"):
+        raise InvalidArgument(f'int96: expected "ns" or "us", found {int96!r}')
+    return _core.read(sources, format, verify, int96 == "us", _text_options(text), columns=columns, where=where, rows=rows, limit=limit,
                       batch_rows=batch_rows, with_row_id=with_row_id)
 
 
@@ -88,6 +90,25 @@ def write(path, data, *, compression=None, durable=False, **options):
     return _core.write(_uri(path), data, options)
 
 
+def open_packed(paths, fields=None):
+    """Packed files (Milvus's second storage format) as a Table without versions. fields: numbers, or an Arrow schema
+    whose fields have them (metadata "PARQUET:field_id"); one that no file has is null."""
+    is_schema = hasattr(fields, "__arrow_c_schema__")
+    return _core.open_packed(_uris(paths), None if is_schema else fields, fields if is_schema else None)
+
+
+def read_packed(paths, fields=None, columns=None, where=None, *, rows=None, limit=None, batch_rows=None):
+    """Rows of packed files, as a Stream: open_packed(paths, fields).scan(…)."""
+    return open_packed(paths, fields).scan(columns, where, rows, limit, batch_rows)
+
+
+def write_packed(paths, data, *, groups=None, durable=False, **options):
+    """Write rows as packed files: one path for each group of column names, every field with a number (metadata
+    "PARQUET:field_id"). Gives the number of rows."""
+    options.update(groups=groups, durable=durable)
+    return _core.write_packed(_uris(paths), data, options)
+
+
 def set_threads(n):
     """Threads that one call may use at most; None or 0: one per core."""
     _core.set_threads(n or 0)
@@ -95,4 +116,5 @@ def set_threads(n):
 
 __all__ = ["Auth", "Batch", "Cancelled", "Chunks", "Column", "Conflict", "Corrupt", "Error", "Exists", "IOFailure",
            "InvalidArgument", "Limit", "Network", "NoMemory", "NotFound", "Schema", "SchemaMismatch", "Stream", "Table",
-           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open", "read", "set_threads", "write"]
+           "Transaction", "UnknownOutcome", "Unsupported", "create", "import_files", "open",
+           "open_packed", "read_packed", "write_packed", "read", "set_threads", "write"]

@@ -126,6 +126,11 @@ class Stream(_Convert, _core.Stream):
             return _no_values(self.schema)
         return {name: _join([p[name] for p in parts]) for name in parts[0]}
 
+    def cast(self, types):
+        """These rows with other types, ``{"column": "type"}``: ``{"id": "int32", "price": "decimal128(12, 2)"}``. A value that
+        does not fit is a SchemaMismatch that names column, row and value."""
+        return _core.cast(self, list(types.items()))
+
     def __enter__(self):
         return self
 

@@ -156,6 +156,37 @@ class Transaction:
     def rename_column(self, old, new):
         self._txn._rename_column(old, new)
 
+    # What lies in files already, as the manifest has it (docs/format/table.md): nothing is opened or looked at.
+
+    def append_files(self, groups):
+        """Append files, one group after another: [{"columns": […], "format": "parquet", "files": [{"path", "row_begin",
+        "row_end", "properties"}]}]."""
+        self._txn._append_files(groups)
+
+    def add_group(self, group):
+        """A group of new columns, as in append_files."""
+        self._txn._add_group(group)
+
+    def add_delta_log(self, path, num_entries, type=0):
+        """type: 0 primary key, 1 positional, 2 equality."""
+        self._txn._add_delta_log(_uri(path), type, num_entries)
+
+    def set_stat(self, key, paths=(), metadata=None):
+        """Set the statistics entry `key`, replacing what is there."""
+        self._txn._set_stat(key, _uris(paths), metadata)
+
+    def add_index(self, column_name, index_type, path, **fields):
+        """An index entry; one of the same index_id (0: of the same column and type) is replaced. fields: index_name,
+        field_id, index_id, build_id, index_version, num_rows, serialized_size, mem_size, current_index_version,
+        current_scalar_index_version, index_store_path_version, index_file_keys, properties."""
+        self._txn._add_index(dict(fields, column_name=column_name, index_type=index_type, path=_uri(path)))
+
+    def drop_index(self, index_id):
+        self._txn._drop_index(index_id)
+
+    def add_lob_file(self, path, field_id, total_rows, valid_rows, file_size_bytes):
+        self._txn._add_lob_file(_uri(path), field_id, total_rows, valid_rows, file_size_bytes)
+
     def commit(self):
         """Publish now. Gives the new version."""
         self.table = self._txn._commit()

@@ -63,6 +63,8 @@ int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
 int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
 /** New objects; the Arrow structures are moved in (released on failure too). */
 PyObject *core_stream_new(struct ArrowArrayStream *stream);
+/** cast(rows, [(column, type), …]) -> Stream */
+PyObject *core_cast(PyObject *self, PyObject *args);
 PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
 PyObject *core_schema_new(struct ArrowSchema *schema);
 /** Module functions for dicts of arrays. */
@@ -81,6 +83,8 @@ int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *arr
                       struct ArrowSchema *schema);
 
 /* ---- core_args.c ---- */
+/** A misspelled option must not be ignored: 0, or -1 with TypeError for a key that is none of known, shape [n]. */
+int core_known_names(PyObject *options, const char *const *known, size_t n);
 /** A sequence of str to an array of C strings that live as long as *keep. None: NULL, 0. 0, or -1. */
 int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n);
 /** Row ids from a buffer of integers, an Arrow array or any iterable. Free *ids with PyMem_Free. 0, or -1. */
@@ -97,6 +101,8 @@ extern PyType_Spec core_chunks_spec;
 int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
                      grebe_txn_options *out);
 PyObject *core_import_files(PyObject *self, PyObject *args);
+PyObject *core_open_packed(PyObject *self, PyObject *args);
+PyObject *core_write_packed(PyObject *self, PyObject *args);
 
 /* ---- core_table.c, core_txn.c ---- */
 struct core_table {
@@ -113,7 +119,16 @@ PyObject *core_table_create(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *core_write(PyObject *self, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_table_spec, core_txn_spec;
-
+/** The open transaction of a Txn that no other call uses; NULL with an exception. */
+grebe_txn *core_txn_of(PyObject *self);
+/* ---- core_txn_files.c: methods of Txn ---- */
+PyObject *core_txn_append_files(PyObject *self, PyObject *args);
+PyObject *core_txn_add_group(PyObject *self, PyObject *args);
+PyObject *core_txn_add_delta_log(PyObject *self, PyObject *args);
+PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
+PyObject *core_txn_add_index(PyObject *self, PyObject *args);
+PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
+PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);

@@ -220,3 +220,22 @@ int core_row_range(PyObject *object, int64_t *begin, int64_t *end)
     Py_XDECREF(e);
     return result;
 }
+
+int core_known_names(PyObject *options, const char *const *known, size_t n)
+{
+    PyObject *keys = PyDict_Keys(options);
+    int result = keys != NULL ? 0 : -1;
+    for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
+        const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(keys, i), NULL);
+        size_t k = 0;
+        while (name != NULL && k < n && strcmp(name, known[k]) != 0) {
+            k++;
+        }
+        if (k == n) {
+            PyErr_Format(PyExc_TypeError, "unknown option \"%s\"", name);
+        }
+        result = PyErr_Occurred() ? -1 : 0;
+    }
+    Py_XDECREF(keys);
+    return result;
+}

@@ -350,6 +350,40 @@ PyObject *core_stream_new(struct ArrowArrayStream *stream)
     return self;
 }
 
+PyObject *core_cast(PyObject *self, PyObject *args)
+{
+    PyObject *data = NULL, *pairs = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream rows = { 0 }, out = { 0 };
+    grebe_status st = GREBE_EINVAL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO!", &data, &PyList_Type, &pairs)) {
+        return NULL;
+    }
+    Py_ssize_t n = PyList_Size(pairs);
+    grebe_column_cast *casts = PyMem_Calloc((size_t)n + 1, sizeof *casts);
+    if (casts == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+        /* both borrowed from the list, which lives until the call is over */
+        (void)PyArg_ParseTuple(PyList_GetItem(pairs, i), "ss", &casts[i].column, &casts[i].type);
+    }
+    if (!PyErr_Occurred() && core_import_stream(data, &rows) == 0) {
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_rows_cast(core.ctx, &rows, casts, (size_t)n, &out, &err);
+        if (rows.release != NULL) {
+            rows.release(&rows);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free(casts);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? core_stream_new(&out) : core_raise(&err);
+}
+
 static bool stream_is_open(struct core_stream *s)
 {
     if (s->is_busy) {

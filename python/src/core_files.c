@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core.h"
 
-/* Existing files: taken into a table in place. */
+/* Existing files: taken into a table in place; packed files, which are rows without a manifest. */
 
 int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
                      grebe_txn_options *out)
@@ -65,4 +65,85 @@ PyObject *core_import_files(PyObject *self, PyObject *args)
         return PyErr_Occurred() ? NULL : core_raise(&err);
     }
     return core_table_new(made);
+}
+
+/* ---- packed files ---- */
+
+/* The schema behind __arrow_c_schema__, borrowed from *keep. 0, or -1. */
+static int borrow_schema(PyObject *object, PyObject **keep, const struct ArrowSchema **out)
+{
+    *keep = PyObject_CallMethod(object, "__arrow_c_schema__", NULL);
+    *out = *keep != NULL ? PyCapsule_GetPointer(*keep, "arrow_schema") : NULL;
+    return *out != NULL ? 0 : -1;
+}
+
+/* open_packed(paths, field_ids, schema) */
+PyObject *core_open_packed(PyObject *self, PyObject *args)
+{
+    PyObject *paths = NULL, *ids = NULL, *schema = NULL, *keep = NULL, *keep_schema = NULL;
+    const char **names = NULL;
+    size_t n = 0;
+    int64_t *field_ids = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_packed_options o = GREBE_PACKED_OPTIONS_INIT;
+    grebe_table *table = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO", &paths, &ids, &schema)) {
+        return NULL;
+    }
+    if (core_names(paths, &keep, &names, &n) == 0 &&
+        (ids == Py_None || core_row_ids(ids, &field_ids, &o.n_field_ids) == 0) &&
+        (schema == Py_None || borrow_schema(schema, &keep_schema, &o.schema) == 0)) {
+        o.field_ids = field_ids;
+        Py_BEGIN_ALLOW_THREADS
+        if (grebe_packed_open(core.ctx, names, n, &o, &table, &err) != GREBE_OK) {
+            table = NULL;
+        }
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_Free((void *)names);
+    PyMem_Free(field_ids);
+    Py_XDECREF(keep);
+    Py_XDECREF(keep_schema);
+    if (table == NULL) {
+        return PyErr_Occurred() ? NULL : core_raise(&err);
+    }
+    return core_table_new(table);
+}
+
+/* write_packed(paths, data, options) */
+PyObject *core_write_packed(PyObject *self, PyObject *args)
+{
+    PyObject *paths = NULL, *data = NULL, *options = NULL, *keep = NULL;
+    const char **names = NULL;
+    size_t n = 0;
+    struct core_write_args write;
+    struct ArrowArrayStream rows = { 0 };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_status st = GREBE_EINVAL;
+    int64_t n_rows = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO!", &paths, &data, &PyDict_Type, &options)) {
+        return NULL;
+    }
+    if (core_write_args(options, &write) == 0 && core_names(paths, &keep, &names, &n) == 0) {
+        PyObject *durable = PyDict_GetItemString(options, "durable");
+        bool is_durable = durable != NULL && PyObject_IsTrue(durable) == 1;
+        if (write.groups != NULL && write.o.n_groups != n) {
+            PyErr_Format(PyExc_ValueError, "groups: expected one for each of %zu paths, found %zu", n,
+                         write.o.n_groups);
+        } else if (core_import_stream(data, &rows) == 0) {
+            Py_BEGIN_ALLOW_THREADS
+            st = grebe_packed_write(core.ctx, names, n, &rows, write.groups, &write.o, is_durable,
+                                    &n_rows, &err);
+            Py_END_ALLOW_THREADS
+        }
+    }
+    core_write_args_free(&write);
+    PyMem_Free((void *)names);
+    Py_XDECREF(keep);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return st == GREBE_OK ? PyLong_FromLongLong(n_rows) : core_raise(&err);
 }

@@ -568,7 +568,7 @@ PyType_Spec core_table_spec = { "grebe._core.Table", sizeof(struct core_table), 
 
 /* ---- any source, any file ---- */
 
-/* read([uri, …], format, verify, **scan) */
+/* read([uri, …], format, verify, int96 in microseconds, text options, **scan) */
 PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     const char *format = NULL, **uris = NULL;
@@ -583,11 +583,11 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
     grebe_source *source = NULL;
     struct ArrowArrayStream stream = { 0 };
     grebe_status st = GREBE_EINVAL;
-    int verify = 1;
+    int verify = 1, int96_us = 0;
     (void)self;
     PyObject *empty = PyTuple_New(0);
-    if (empty == NULL || !PyArg_ParseTuple(args, "OzpO!", &sources, &format, &verify, &PyDict_Type,
-                                           &text_options) ||
+    if (empty == NULL || !PyArg_ParseTuple(args, "OzppO!", &sources, &format, &verify, &int96_us,
+                                           &PyDict_Type, &text_options) ||
         core_names(sources, &keep, &uris, &n_uris) != 0) {
         Py_XDECREF(empty);
         Py_XDECREF(keep);
@@ -599,6 +599,7 @@ PyObject *core_read(PyObject *self, PyObject *args, PyObject *kwargs)
         o.format = format;
         o.table = &table;
         o.text = &text.o;
+        o.is_int96_us = int96_us != 0;
         table.skip_checksums = verify == 0;
         Py_BEGIN_ALLOW_THREADS
         st = grebe_source_open_many(core.ctx, uris, n_uris, &o, &source, &err);

@@ -9,7 +9,7 @@ struct core_txn {
     bool is_busy; /* rows are being written, perhaps without the GIL: no other call may touch it */
 };
 
-static grebe_txn *txn_of(PyObject *self)
+grebe_txn *core_txn_of(PyObject *self)
 {
     struct core_txn *t = (struct core_txn *)self;
     if (t->is_busy) {
@@ -73,7 +73,7 @@ static PyObject *write_rows(PyObject *self, PyObject *data, PyObject *rows, PyOb
     struct ArrowArrayStream stream = { 0 };
     int64_t begin = 0, end = INT64_MAX;
     grebe_status st = GREBE_EINVAL;
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -125,7 +125,7 @@ static PyObject *txn_import(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOpz", &paths, &columns, &is_checked, &format)) {
         return NULL;
     }
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -168,7 +168,7 @@ static PyObject *txn_drop_column(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "s", &name)) {
         return NULL;
     }
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -182,7 +182,7 @@ static PyObject *txn_rename_column(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "ss", &old_name, &new_name)) {
         return NULL;
     }
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -195,7 +195,7 @@ static PyObject *txn_commit(PyObject *self, PyObject *unused)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table *made = NULL;
     grebe_status st = GREBE_OK;
-    grebe_txn *t = txn_of(self);
+    grebe_txn *t = core_txn_of(self);
     if (t == NULL) {
         return NULL;
     }
@@ -211,7 +211,7 @@ static PyObject *txn_abort(PyObject *self, PyObject *unused)
 {
     (void)unused;
     grebe_txn *t = ((struct core_txn *)self)->txn;
-    if (t != NULL && txn_of(self) == NULL) {
+    if (t != NULL && core_txn_of(self) == NULL) {
         return NULL;
     }
     ((struct core_txn *)self)->txn = NULL;
@@ -225,6 +225,13 @@ static PyMethodDef txn_methods[] = {
     { "_append", txn_append, METH_VARARGS, NULL },
     { "_add_columns", txn_add_columns, METH_VARARGS, NULL },
     { "_import", txn_import, METH_VARARGS, NULL },
+    { "_append_files", core_txn_append_files, METH_VARARGS, NULL },
+    { "_add_group", core_txn_add_group, METH_VARARGS, NULL },
+    { "_add_delta_log", core_txn_add_delta_log, METH_VARARGS, NULL },
+    { "_set_stat", core_txn_set_stat, METH_VARARGS, NULL },
+    { "_add_index", core_txn_add_index, METH_VARARGS, NULL },
+    { "_drop_index", core_txn_drop_index, METH_VARARGS, NULL },
+    { "_add_lob_file", core_txn_add_lob_file, METH_VARARGS, NULL },
     { "_drop_column", txn_drop_column, METH_VARARGS, NULL },
     { "_rename_column", txn_rename_column, METH_VARARGS, NULL },
     { "_commit", txn_commit, METH_NOARGS, NULL },

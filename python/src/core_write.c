@@ -34,21 +34,7 @@ static int check_options(PyObject *options)
                                          "policy_patterns", "policy_formats", "max_column_bytes",
                                          "max_columns_in_group", "file_bytes", "properties",
                                          "delimiter", "quote", "header", "null_value" };
-    PyObject *keys = PyDict_Keys(options);
-    int result = keys != NULL ? 0 : -1;
-    for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(keys); i++) {
-        const char *name = PyUnicode_AsUTF8AndSize(PyList_GetItem(keys, i), NULL);
-        size_t k = 0;
-        while (name != NULL && k < sizeof known / sizeof known[0] && strcmp(name, known[k]) != 0) {
-            k++;
-        }
-        if (k == sizeof known / sizeof known[0]) {
-            PyErr_Format(PyExc_TypeError, "unknown option \"%s\"", name);
-        }
-        result = PyErr_Occurred() ? -1 : 0;
-    }
-    Py_XDECREF(keys);
-    return result;
+    return core_known_names(options, known, sizeof known / sizeof known[0]);
 }
 
 static int group_args(PyObject *groups, struct core_write_args *out)

@@ -99,6 +99,13 @@ grebe_status array_struct(const grebe_allocator *a, int64_t length, struct Arrow
 int64_t array_bytes(const struct ArrowSchema *schema, const struct ArrowArray *array,
                     int64_t begin, int64_t n);
 
+/**
+ * The same in bits; is_arrow false: so that the parts of a batch add up to the whole, wherever it
+ * was cut (no rounding, no offset behind the last, no bitmaps).
+ */
+int64_t array_bits(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                   int64_t begin, int64_t n, bool is_arrow);
+
 /** An array of `length` nulls of the type. */
 grebe_status array_nulls(const grebe_allocator *a, const struct ArrowSchema *schema,
                          int64_t length, struct ArrowArray *out, grebe_error *err);

@@ -27,11 +27,15 @@ static grebe_status fail_type(const struct ArrowSchema *from, const struct Arrow
                       expected, found);
 }
 
-static grebe_status fit_column(struct fit *f, int64_t i, grebe_error *err)
+static grebe_status fit_column(struct fit *f, const struct name_index *from_names, int64_t i,
+                               grebe_error *err)
 {
     const struct ArrowSchema *to = f->to->children[i];
     int source = -1;
-    grebe_status st = schema_find(f->from, to->name, &source, err);
+    grebe_status st = schema_find_indexed(f->from, from_names, to->name, &source, NULL);
+    if (st == GREBE_EINVAL) { /* two have the name: now with the message */
+        st = schema_find_indexed(f->from, from_names, to->name, &source, err);
+    }
     if (st == GREBE_ENOTFOUND) {
         f->source[i] = -1;
         if ((to->flags & ARROW_FLAG_NULLABLE) != 0) {
@@ -60,22 +64,31 @@ grebe_status fit_new(const grebe_allocator *a, const struct ArrowSchema *from,
 {
     grebe_status st = GREBE_OK;
     size_t n = (size_t)to->n_children;
+    struct name_index from_names = { 0 }, to_names = { 0 };
     *out = (struct fit){ .a = a, .from = from, .to = to };
     out->source = mem_alloc_zero(a, n * sizeof *out->source);
     out->widens = mem_alloc_zero(a, n * sizeof *out->widens);
     if (out->source == NULL || out->widens == NULL) {
         st = mem_fail(err, n * sizeof *out->source, "columns");
     }
+    if (st == GREBE_OK) {
+        st = schema_index(a, from, &from_names, err);
+    }
+    if (st == GREBE_OK) {
+        st = schema_index(a, to, &to_names, err);
+    }
     for (int64_t i = 0; i < to->n_children && st == GREBE_OK; i++) {
-        st = fit_column(out, i, err);
+        st = fit_column(out, &from_names, i, err);
     }
     for (int64_t i = 0; i < from->n_children && st == GREBE_OK; i++) {
-        int found = 0;
-        if (schema_find(to, from->children[i]->name, &found, NULL) != GREBE_OK) {
+        const size_t *at = name_index_find(&to_names, from->children[i]->name);
+        if (at == NULL || *at == SIZE_MAX) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": the table has none of this name",
                             from->children[i]->name);
         }
     }
+    name_index_release(&from_names);
+    name_index_release(&to_names);
     if (st != GREBE_OK) {
         fit_release(out);
     }

@@ -125,7 +125,13 @@ static bool expand_far(struct cursor *c)
     const uint8_t *ip = c->ip;
     uint8_t *op = c->op;
     bool is_right = true;
-    while (c->ip_end - ip > FAR + 8 && c->op_end - op > FAR + 16) {
+    if (c->ip_end - ip <= FAR + 8 || c->op_end - op <= FAR + 16) {
+        return true;
+    }
+    const uint8_t *ip_last = c->ip_end - (FAR + 8);
+    const uint8_t *op_last = c->op_end - (FAR + 16);
+    const uint8_t *base = c->base;
+    while (ip < ip_last && op < op_last) {
         uint32_t tag = *ip;
         uint32_t e = elements[tag];
         size_t len = e & 0xff;
@@ -136,7 +142,7 @@ static bool expand_far(struct cursor *c)
         ip++;
         size_t is_literal = (tag & 3) == 0;
         size_t offset = (load_le32(ip) & offset_mask[extra]) + (e & 0x700);
-        if (offset > (size_t)(op - c->base) || offset + is_literal == 0) {
+        if (offset > (size_t)(op - base) || offset + is_literal == 0) {
             is_right = false;
             break;
         }
@@ -147,8 +153,7 @@ static bool expand_far(struct cursor *c)
             continue;
         }
         uintptr_t all = (uintptr_t)0 - is_literal;
-        const uint8_t *from =
-            (const uint8_t *)(((uintptr_t)ip & all) | (((uintptr_t)op - offset) & ~all));
+        const uint8_t *from = is_literal ? ip : op - offset;
         copy16(op, from);
         if (len > 16) {
             copy16(op + 16, from + 16);

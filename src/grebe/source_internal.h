@@ -49,6 +49,14 @@ grebe_status source_take_from_scan(struct grebe_source *s, const int64_t *row_id
                                    const grebe_take_options *options, struct ArrowArray *out,
                                    struct ArrowSchema *out_schema, grebe_error *err);
 
+/* ---- packed files: source_packed.c ---- */
+
+/** What follows "packed:"; NULL: the name has no such beginning. */
+const char *source_packed_paths(const char *uri);
+/** @param paths Files separated by commas, or a folder with files that end in .parquet. */
+grebe_status source_packed_open(struct grebe_source *s, struct io_store *store, const char *paths,
+                                grebe_error *err);
+
 /* ---- text: source_text.c ---- */
 
 /** The text format of that name ("csv", "tsv", "json", "jsonl", "ndjson"), static; NULL: none. */

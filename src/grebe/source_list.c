@@ -33,7 +33,8 @@ static grebe_status as_one_table(grebe_context *ctx, struct source_many *m, greb
         paths[i] = buf_text(&s->path);
     }
     GREBE_TRY(table_store_open(ctx, 0, &store, err));
-    st = table_of_files(store, paths, m->n_parts, m->parts[0].source->file_format, out, err);
+    st = table_of_files(store, paths, m->n_parts, m->parts[0].source->file_format,
+                        m->options.is_int96_us, out, err);
 out:
     table_store_drop(store);
     mem_free(ctx->a, paths, m->n_parts * sizeof *paths);

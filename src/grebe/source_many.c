@@ -50,7 +50,9 @@ static grebe_status add_part(struct source_many *m, const char *uri,
     GREBE_TRY(source_open_one(m->ctx, uri, options, &part->source, err));
     m->n_parts++;
     part->n_rows = grebe_source_num_rows(part->source);
+    bool is_text = source_text_format(grebe_source_format(part->source)) != NULL;
     GREBE_TRY(grebe_source_schema(part->source, &schema, err));
+    GREBE_TRY(many_meet_text(m, &schema, is_text, err));
     if (m->n_parts == 1) {
         schema_move(&m->schema, &schema);
     } else {
@@ -79,6 +81,7 @@ grebe_status source_many_new(grebe_context *ctx, const char *const *uris, size_t
     atomic_init(&m->refs, 1);
     m->ctx = ctx;
     m->arena = ARENA_INIT(ctx->a);
+    m->is_text = BUF_INIT(ctx->a);
     m->parts = arena_array(&m->arena, n, sizeof *m->parts);
     if (m->parts == NULL) {
         GREBE_TRY(mem_fail(err, n * sizeof *m->parts, "sources"));
@@ -199,7 +202,7 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
         return mem_fail(err, n * sizeof *names, "names");
     }
     if (source == NULL) {
-        GREBE_TRY(source_open_one(s->m->ctx, part->uri, &s->m->options, &s->opened, err));
+        GREBE_TRY(many_reopen(s->m, part, &s->opened, err));
         source = s->opened;
     }
     GREBE_TRY(grebe_source_schema(source, &whole, err));
@@ -214,6 +217,7 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
     o.batch_rows = s->batch_rows;
     o.call = &s->call;
     GREBE_TRY(grebe_source_scan(source, &o, &s->rows, err));
+    GREBE_TRY(many_cast(s->m, &s->schema, &s->rows, err));
     GREBE_TRY(stream_schema(&s->rows, &s->part_schema, err));
     GREBE_TRY(fit_new(a, &s->part_schema, &s->schema, &s->fit, err));
 out:
@@ -244,7 +248,9 @@ static grebe_status many_next(void *self, struct ArrowArray *out, grebe_error *e
         if (st == GREBE_OK) {
             st = fit_batch(&s->fit, &batch, out, err);
         }
-        return st;
+        const char *uri = s->m->parts[s->next - 1].uri;
+        bool is_named = err != NULL && strncmp(err->message, uri, strlen(uri)) == 0;
+        return is_named ? st : error_wrap(err, st, "%s", uri);
     }
 }
 

@@ -25,6 +25,7 @@ struct source_many {
     struct source_part *parts; /* shape [n_parts] */
     size_t n_parts;
     struct ArrowSchema schema;    /* union of all parts */
+    struct buf is_text;           /* bool, one a column of the union: only text files have it */
     grebe_source_options options; /* with which parts are opened; texts are in the arena */
     grebe_text_options text;      /* of the options, if any; texts are in the arena */
     struct ArrowSchema text_schema; /* of the text options; perhaps none */
@@ -39,6 +40,24 @@ grebe_status source_many_new(grebe_context *ctx, const char *const *uris, size_t
                              const grebe_source_options *options, struct source_many **out,
                              grebe_error *err);
 void source_many_drop(struct source_many *m); /* NULL accepted */
+
+/* ---- text: source_many_text.c ---- */
+
+/**
+ * Before the schema of a part is united: columns that only text files have, and that no type holds as
+ * they were inferred, become double (integers and floats; exactly, or the scan fails) or string,
+ * in the union and in *schema.
+ */
+grebe_status many_meet_text(struct source_many *m, struct ArrowSchema *schema, bool is_text,
+                            grebe_error *err);
+
+/** Open a part that is a stream; texts that the union has as strings are read as such. */
+grebe_status many_reopen(const struct source_many *m, const struct source_part *part,
+                         grebe_source **out, grebe_error *err);
+
+/** Columns of the part's rows that do not widen to what is wanted are cast. rows is replaced. */
+grebe_status many_cast(const struct source_many *m, const struct ArrowSchema *wanted,
+                       struct ArrowArrayStream *rows, grebe_error *err);
 
 /** Sum of all parts; -1: unknown. */
 int64_t source_many_rows(const struct source_many *m);

@@ -125,7 +125,7 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     s->format = format->name;
     s->file_format = format;
     GREBE_TRY(buf_put_text(&s->path, path, err));
-    st = table_of_files(store, &path, 1, format, &s->table, err);
+    st = table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err);
     if (st == GREBE_OK) {
         s->table->skip_checksums = o->table->skip_checksums;
     }
@@ -170,7 +170,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         return source_stream_of_callback(s, o->read, o->read_ctx, err);
     }
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
+        const char *packed = source_packed_paths(uri);
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
+        if (packed != NULL) {
+            return source_packed_open(s, store->store, packed, err);
+        }
         if (rest != NULL) {
             return open_file(s, store, rest, name, o, err);
         }
@@ -334,7 +338,7 @@ grebe_status grebe_file_inspect(grebe_context *ctx, const char *path, const char
     const struct file_format *format = NULL;
     struct io_store *store = NULL;
     struct format_reader *reader = NULL;
-    struct file_hints hints = { 0, 0 };
+    struct file_hints hints = { 0, 0, false };
     bool is_ipc = false;
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && write != NULL);
     struct buf text = BUF_INIT(ctx->a);

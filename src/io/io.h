@@ -127,6 +127,7 @@ grebe_status io_list(struct io_store *s, const char *path, io_list_fn fn, void *
                      grebe_error *err);
 grebe_status io_make_folders(struct io_store *s, const char *path, bool is_durable,
                              grebe_error *err);
+/** A file, or a folder in which nothing is. */
 grebe_status io_remove(struct io_store *s, const char *path, grebe_error *err);
 
 /**

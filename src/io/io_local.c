@@ -280,7 +280,7 @@ static grebe_status local_make_folders(struct io_store *s, const char *path, boo
 static grebe_status local_remove(struct io_store *s, const char *path, grebe_error *err)
 {
     (void)s;
-    if (unlink(path) != 0) {
+    if (unlink(path) != 0 && (errno != EISDIR || rmdir(path) != 0)) {
         return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot remove", path);
     }
     return GREBE_OK;

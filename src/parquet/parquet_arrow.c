@@ -164,7 +164,8 @@ static void choose_fixed(struct choice *c, struct pq_leaf *leaf, const struct pq
     }
 }
 
-static void choose_type(struct choice *c, struct pq_leaf *leaf, const struct pq_schema_element *e)
+static void choose_type(struct choice *c, struct pq_leaf *leaf, const struct pq_schema_element *e,
+                        bool is_int96_us)
 {
     struct pq_logical l = logical_of(e);
     memset(c, 0, sizeof *c);
@@ -177,8 +178,9 @@ static void choose_type(struct choice *c, struct pq_leaf *leaf, const struct pq_
     case PQ_INT32: choose_int32(c, leaf, &l); break;
     case PQ_INT64: choose_int64(c, leaf, &l); break;
     case PQ_INT96:
-        choose(c, "tsn:", ARROW_TIMESTAMP, PQ_CONVERT_INT96, 8);
-        c->unit = ARROW_NANO;
+        choose(c, is_int96_us ? "tsu:" : "tsn:", ARROW_TIMESTAMP,
+               is_int96_us ? PQ_CONVERT_INT96_US : PQ_CONVERT_INT96, 8);
+        c->unit = is_int96_us ? ARROW_MICRO : ARROW_NANO;
         break;
     case PQ_FLOAT: choose(c, "f", ARROW_FLOAT32, PQ_CONVERT_COPY, 4); break;
     case PQ_DOUBLE: choose(c, "g", ARROW_FLOAT64, PQ_CONVERT_COPY, 8); break;
@@ -318,7 +320,7 @@ static grebe_status build_leaf(struct builder *b, struct pq_node *n, const char 
 {
     struct pq_leaf *leaf = &b->schema->leaves[n->leaf];
     struct choice c;
-    choose_type(&c, leaf, &b->footer->schema[n->element]);
+    choose_type(&c, leaf, &b->footer->schema[n->element], b->footer->is_int96_us);
     if (leaf->unreadable != NULL) {
         choose(&c, leaf->type == PQ_BYTE_ARRAY ? "z" : "", ARROW_BINARY, PQ_CONVERT_BYTES, 0);
         if (leaf->type != PQ_BYTE_ARRAY) {

@@ -32,7 +32,7 @@ static void sign_extend(const unsigned char *src, int32_t width_in, unsigned cha
         for (size_t i = 0; i < n; i++) {
             int64_t low = width_in == 4 ? (int64_t)(int32_t)load_le32(src + 4 * i)
                                         : (int64_t)load_le64(src + 8 * i);
-            int64_t high = low >> 63;
+            int64_t high = low < 0 ? -1 : 0;
             memcpy(dst + 16 * i, &low, 8);
             memcpy(dst + 16 * i + 8, &high, 8);
         }
@@ -77,7 +77,7 @@ static size_t decimals_be_16(const unsigned char *src, size_t w, unsigned char *
         unsigned shift = 64 - 8 * (unsigned)w;
         for (size_t i = 0; i < n_fast; i++) {
             int64_t low = (int64_t)__builtin_bswap64(load_le64(src + i * w)) >> shift;
-            int64_t high = low >> 63;
+            int64_t high = low < 0 ? -1 : 0;
             memcpy(dst + 16 * i, &low, 8);
             memcpy(dst + 16 * i + 8, &high, 8);
         }
@@ -110,17 +110,21 @@ static grebe_status decimals_be(const struct pq_node *node, const unsigned char 
 }
 
 /* 8 bytes nanoseconds of the day, 4 bytes Julian day. */
-static grebe_status int96_to_ns(const unsigned char *src, unsigned char *dst, size_t n,
-                                grebe_error *err)
+static grebe_status int96_to_time(const unsigned char *src, unsigned char *dst, size_t n,
+                                  bool is_us, grebe_error *err)
 {
     enum { EPOCH_JULIAN_DAY = 2440588 };
-    const int64_t ns_per_day = 86400000000000;
+    const int64_t per_day = is_us ? INT64_C(86400000000) : INT64_C(86400000000000);
     for (size_t i = 0; i < n; i++) {
         int64_t ns = (int64_t)load_le64(src + 12 * i);
         int64_t day = (int32_t)load_le32(src + 12 * i + 8);
         int64_t v = 0;
-        if (__builtin_mul_overflow(day - EPOCH_JULIAN_DAY, ns_per_day, &v) ||
-            __builtin_add_overflow(v, ns, &v)) {
+        if (is_us) {
+            /* Modulo 2^64, as Spark splits and joins them: its years beyond 262143 come out right. */
+            v = (int64_t)((uint64_t)(day - EPOCH_JULIAN_DAY) * (uint64_t)per_day +
+                          (uint64_t)(ns / 1000 - (ns % 1000 < 0)));
+        } else if (__builtin_mul_overflow(day - EPOCH_JULIAN_DAY, per_day, &v) ||
+                   __builtin_add_overflow(v, ns, &v)) {
             return GREBE_FAIL(err, GREBE_ESCHEMA,
                               "INT96 timestamp of Julian day %lld does not fit 64-bit nanoseconds",
                               (long long)day);
@@ -165,7 +169,8 @@ grebe_status pq_convert_values(const struct pq_node *node, const unsigned char *
     case PQ_CONVERT_COPY: memcpy(dst, src, n * (size_t)node->width_in); break;
     case PQ_CONVERT_NARROW: narrow(src, node->width_in, dst, node->width_out, n); break;
     case PQ_CONVERT_SIGN_EXTEND: sign_extend(src, node->width_in, dst, node->width_out, n); break;
-    case PQ_CONVERT_INT96: st = int96_to_ns(src, dst, n, err); break;
+    case PQ_CONVERT_INT96: st = int96_to_time(src, dst, n, false, err); break;
+    case PQ_CONVERT_INT96_US: st = int96_to_time(src, dst, n, true, err); break;
     case PQ_CONVERT_DECIMAL_BE: st = decimals_be(node, src, dst, n, err); break;
     default: scale_times(node->convert, src, dst, n); break;
     }

@@ -52,6 +52,7 @@ struct unit {
     uint32_t piece; /* of the leaf; the first one takes in the others afterwards */
     size_t part_begin, part_end;
     struct pq_run slice; /* n > 0: these rows of the only part's only run */
+    size_t run_begin, run_end; /* run_end > 0: these of the only part's runs */
     uint64_t cost;
     struct pq_out out;
 };
@@ -122,17 +123,23 @@ static grebe_status run_unit(struct fetch *f, struct unit *u, struct pq_scratch 
                              grebe_error *err)
 {
     int64_t n_rows = u->slice.n;
-    for (size_t i = u->part_begin; i < u->part_end && u->slice.n == 0; i++) {
+    bool is_whole = u->slice.n == 0 && u->run_end == 0;
+    for (size_t i = u->part_begin; i < u->part_end && is_whole; i++) {
         n_rows += f->parts[i].n_rows;
+    }
+    for (size_t i = u->run_begin; i < u->run_end; i++) {
+        n_rows += f->parts[0].runs[i].n;
     }
     pq_out_init(
         &u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
         pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin));
-    bool may_view = f->may_view && f->n_parts == 1 && u->slice.n == 0;
+    bool may_view = f->may_view && f->n_parts == 1 && is_whole;
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         const struct pq_part *part = &f->parts[i];
-        const struct pq_run *runs = u->slice.n > 0 ? &u->slice : part->runs;
-        size_t n_runs = u->slice.n > 0 ? 1 : part->n_runs;
+        const struct pq_run *runs = u->slice.n > 0 ? &u->slice : part->runs + u->run_begin;
+        size_t n_runs = u->slice.n > 0    ? 1
+                        : u->run_end > 0 ? u->run_end - u->run_begin
+                                         : part->n_runs;
         grebe_status st = call_check(f->call, err);
         if (st == GREBE_OK) {
             st = pq_column_append(f->r, part->chunk, u->leaf, runs, n_runs, may_view, s, &u->out,
@@ -193,12 +200,15 @@ static size_t n_pieces(const struct fetch *f, uint32_t leaf, uint64_t total, boo
         /* A range of one chunk: cut by rows where decoding costs far more than the copy that
          * joins the pieces, that is, for strings. */
         const struct pq_part *part = &f->parts[0];
-        if (part->n_runs != 1 || f->r->file->schema.leaves[leaf].type != PQ_BYTE_ARRAY) {
+        bool is_bytes = f->r->file->schema.leaves[leaf].type == PQ_BYTE_ARRAY;
+        if (part->n_runs == 1 ? !is_bytes
+                              : is_addressable(pq_chunk_of(f->r->file, part->chunk, leaf))) {
             return 1;
         }
         uint64_t slice = total / (2 * (uint64_t)f->call->threads) + SLICE_WORK_MIN;
         uint64_t n = own / slice + 1;
-        return n < (uint64_t)part->n_rows ? (size_t)n : 1;
+        uint64_t most = part->n_runs == 1 ? (uint64_t)part->n_rows : part->n_runs;
+        return n < most ? (size_t)n : 1;
     }
     uint64_t piece = total / (2 * (uint64_t)f->call->threads) + THREAD_WORK_MIN;
     uint64_t n = own / piece + 1;
@@ -213,7 +223,12 @@ static void fill_units(const struct fetch *f, uint32_t leaf, struct unit *units,
         u->piece = (uint32_t)k;
         u->part_begin = f->n_parts * k / pieces;
         u->part_end = f->n_parts * (k + 1) / pieces;
-        if (f->n_parts == 1 && pieces > 1) {
+        if (f->n_parts == 1 && pieces > 1 && f->parts[0].n_runs > 1) {
+            u->part_begin = 0;
+            u->part_end = 1;
+            u->run_begin = f->parts[0].n_runs * k / pieces;
+            u->run_end = f->parts[0].n_runs * (k + 1) / pieces;
+        } else if (f->n_parts == 1 && pieces > 1) {
             const struct pq_run *run = &f->parts[0].runs[0];
             int64_t begin = (int64_t)((uint64_t)run->n * k / pieces);
             int64_t end = (int64_t)((uint64_t)run->n * (k + 1) / pieces);

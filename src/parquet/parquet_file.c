@@ -302,6 +302,7 @@ static grebe_status file_new(grebe_context *ctx, const struct io_shared_file *io
     f->id = io->file->id;
     GREBE_TRY(read_footer(f, io, hints, err));
     GREBE_TRY(pq_footer_decode(&f->arena, f->footer_bytes, (size_t)f->footer_len, &f->footer, err));
+    f->footer.is_int96_us = hints != NULL && hints->is_int96_us;
     GREBE_TRY(pq_schema_resolve(ctx->a, &f->arena, &f->footer, &f->schema, err));
     f->writer = parse_created_by(f->footer.created_by);
     GREBE_TRY(check_groups(f, err));
@@ -346,7 +347,7 @@ static grebe_status find_or_make_file(struct io_store *store, const char *path,
 {
     grebe_context *ctx = store->ctx;
     grebe_status st = GREBE_OK;
-    /* "pq:", the store's scope (two stores may hold the same path), the path */
+    /* "pq:" or "pu:", the store's scope (two stores may hold the same path), the path */
     unsigned char key_space[512];
     size_t path_len = strlen(path);
     size_t head_len = 3 + sizeof store->cache_scope;
@@ -356,7 +357,7 @@ static grebe_status find_or_make_file(struct io_store *store, const char *path,
     if (key == NULL) {
         return mem_fail(err, key_len, path);
     }
-    memcpy(key, "pq:", 3);
+    memcpy(key, hints != NULL && hints->is_int96_us ? "pu:" : "pq:", 3); /* their schemas differ */
     memcpy(key + 3, &store->cache_scope, sizeof store->cache_scope);
     memcpy(key + head_len, path, path_len);
 

@@ -211,6 +211,7 @@ struct pq_footer {
     const uint8_t *column_orders;     /* enum pq_column_order */
     struct pq_bytes created_by;       /* data NULL: absent */
     bool is_encrypted;                /* plaintext footer of a file with encrypted columns */
+    bool is_int96_us;                 /* not stored: INT96 is wanted in microseconds, rounded down */
 };
 
 struct pq_page_header {

@@ -30,6 +30,7 @@ enum pq_convert {
     PQ_CONVERT_MS_TO_S_32,   /* stored in milliseconds, the Arrow schema says seconds */
     PQ_CONVERT_MS_TO_S_64,
     PQ_CONVERT_INT96,        /* nanoseconds */
+    PQ_CONVERT_INT96_US,     /* microseconds, rounded down */
     PQ_CONVERT_SIGN_EXTEND,  /* decimal in an integer */
     PQ_CONVERT_DECIMAL_BE,   /* decimal in fixed bytes, big-endian */
     PQ_CONVERT_BYTES,        /* offsets and data */

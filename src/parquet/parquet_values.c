@@ -4,7 +4,7 @@
  * wanted and appends them; where an encoding can only be read from its start, what lies before
  * the last wanted value is decoded and the rest is not looked at.
  */
-#include "parquet/parquet_column.h"
+#include "parquet/parquet_values.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,20 +16,6 @@
 #include "codec/rle_hybrid.h"
 #include "codec/stream_split.h"
 
-struct source {
-    const struct pq_chunk_data *c;
-    const struct pq_page *page;
-    const unsigned char *bytes;
-    size_t len;
-    uint32_t n_present;
-    const struct pq_run *runs;
-    size_t n_runs;
-    size_t n_wanted; /* values in the runs */
-    size_t n_head;   /* values up to the end of the last run */
-    struct pq_scratch *s;
-    grebe_error *err;
-};
-
 void pq_dictionary_release(struct pq_dictionary *d)
 {
     region_drop(d->values);
@@ -37,13 +23,13 @@ void pq_dictionary_release(struct pq_dictionary *d)
     memset(d, 0, sizeof *d);
 }
 
-static grebe_status too_few(const struct source *in, size_t needed, grebe_error *err)
+static grebe_status too_few(const struct pq_source *in, size_t needed, grebe_error *err)
 {
     return GREBE_FAIL(err, GREBE_ECORRUPT, "%u values need %zu bytes, the page holds %zu",
                       in->n_present, needed, in->len);
 }
 
-static grebe_status wrong_encoding(const struct source *in)
+grebe_status pq_source_wrong_encoding(const struct pq_source *in)
 {
     if (in->page->encoding == PQ_ALP || in->page->encoding > PQ_ALP) {
         return GREBE_FAIL(in->err, GREBE_EUNSUPPORTED, "encoding %u (%s) is not known here",
@@ -82,7 +68,7 @@ grebe_status pq_values_append_fixed(struct pq_out *out, const unsigned char *src
     return st;
 }
 
-static grebe_status append_runs(const struct source *in, const unsigned char *src,
+static grebe_status append_runs(const struct pq_source *in, const unsigned char *src,
                                 struct pq_out *out)
 {
     size_t w = (size_t)out->node->width_in;
@@ -97,7 +83,7 @@ static grebe_status append_runs(const struct source *in, const unsigned char *sr
 }
 
 /* A place for n_head stored values: the output itself when all of them are wanted as they are. */
-static grebe_status fixed_target(const struct source *in, struct pq_out *out, bool *is_direct,
+static grebe_status fixed_target(const struct pq_source *in, struct pq_out *out, bool *is_direct,
                                  unsigned char **dst)
 {
     size_t bytes = in->n_head * (size_t)out->node->width_in;
@@ -111,7 +97,7 @@ static grebe_status fixed_target(const struct source *in, struct pq_out *out, bo
     return st;
 }
 
-static grebe_status finish_fixed(const struct source *in, struct pq_out *out,
+static grebe_status finish_fixed(const struct pq_source *in, struct pq_out *out,
                                  const unsigned char *values, bool is_direct)
 {
     if (!is_direct) {
@@ -122,7 +108,7 @@ static grebe_status finish_fixed(const struct source *in, struct pq_out *out,
     return GREBE_OK;
 }
 
-static grebe_status read_delta(const struct source *in, struct pq_out *out)
+static grebe_status read_delta(const struct pq_source *in, struct pq_out *out)
 {
     bool is_direct;
     unsigned char *dst;
@@ -138,7 +124,7 @@ static grebe_status read_delta(const struct source *in, struct pq_out *out)
     return st == GREBE_OK ? finish_fixed(in, out, dst, is_direct) : st;
 }
 
-static grebe_status read_stream_split(const struct source *in, struct pq_out *out)
+static grebe_status read_stream_split(const struct pq_source *in, struct pq_out *out)
 {
     size_t w = (size_t)out->node->width_in;
     size_t n = in->n_present;
@@ -168,7 +154,7 @@ static grebe_status read_stream_split(const struct source *in, struct pq_out *ou
     return st == GREBE_OK ? append_runs(in, all, out) : st;
 }
 
-static grebe_status decode_strings(const struct source *in, const struct pq_out *out,
+grebe_status pq_source_delta_strings(const struct pq_source *in, const struct pq_out *out,
                                    size_t fixed_len, int32_t **offsets, struct buf *bytes)
 {
     struct delta_strings_options options = { .output_limit = 1 << 30, .fixed_len = fixed_len };
@@ -183,11 +169,11 @@ static grebe_status decode_strings(const struct source *in, const struct pq_out 
                                 in->err);
 }
 
-static grebe_status read_delta_fixed(const struct source *in, struct pq_out *out)
+static grebe_status read_delta_fixed(const struct pq_source *in, struct pq_out *out)
 {
     struct buf bytes = BUF_INIT(in->s->a);
     int32_t *offsets = NULL;
-    grebe_status st = decode_strings(in, out, (size_t)out->node->width_in, &offsets, &bytes);
+    grebe_status st = pq_source_delta_strings(in, out, (size_t)out->node->width_in, &offsets, &bytes);
     if (st == GREBE_OK) {
         st = append_runs(in, bytes.data, out);
     }
@@ -197,7 +183,7 @@ static grebe_status read_delta_fixed(const struct source *in, struct pq_out *out
 
 /* ---- dictionary ---- */
 
-static grebe_status load_fixed_dictionary(const struct source *in, const unsigned char *bytes,
+static grebe_status load_fixed_dictionary(const struct pq_source *in, const unsigned char *bytes,
                                           size_t len, struct pq_out *out, struct pq_dictionary *d)
 {
     size_t w = (size_t)out->node->width_in;
@@ -214,7 +200,7 @@ static grebe_status load_fixed_dictionary(const struct source *in, const unsigne
                           : st;
 }
 
-static grebe_status load_string_dictionary(const struct source *in, const unsigned char *bytes,
+static grebe_status load_string_dictionary(const struct pq_source *in, const unsigned char *bytes,
                                            size_t len, struct pq_dictionary *d)
 {
     uint64_t n = in->c->pages->dictionary.n_values;
@@ -251,7 +237,7 @@ static grebe_status load_string_dictionary(const struct source *in, const unsign
     return GREBE_OK;
 }
 
-static grebe_status load_dictionary(const struct source *in, struct pq_out *out,
+static grebe_status load_dictionary(const struct pq_source *in, struct pq_out *out,
                                     struct pq_dictionary *d)
 {
     const unsigned char *bytes;
@@ -274,7 +260,7 @@ static grebe_status load_dictionary(const struct source *in, struct pq_out *out,
 }
 
 /* The first n_head indices, each checked against the dictionary. */
-static grebe_status read_indices(const struct source *in, struct pq_out *out,
+grebe_status pq_source_indices(const struct pq_source *in, struct pq_out *out,
                                  struct pq_dictionary *d, uint32_t **index)
 {
     grebe_status st = GREBE_OK;
@@ -305,12 +291,12 @@ static grebe_status read_indices(const struct source *in, struct pq_out *out,
                           NULL, in->err);
 }
 
-static grebe_status read_dictionary_fixed(const struct source *in, struct pq_out *out,
+static grebe_status read_dictionary_fixed(const struct pq_source *in, struct pq_out *out,
                                           struct pq_dictionary *d)
 {
     uint32_t *index = NULL;
     size_t w = (size_t)out->node->width_out;
-    grebe_status st = read_indices(in, out, d, &index);
+    grebe_status st = pq_source_indices(in, out, d, &index);
     if (st == GREBE_OK) {
         st = reserve_fixed(out, (int64_t)in->n_wanted, in->err);
     }
@@ -327,293 +313,9 @@ static grebe_status read_dictionary_fixed(const struct source *in, struct pq_out
     return GREBE_OK;
 }
 
-/* ---- byte strings ---- */
-
-/* Room for n strings of `bytes` in all; the first offset is there afterwards. */
-static grebe_status reserve_strings(struct pq_out *out, uint64_t n, uint64_t bytes,
-                                    grebe_error *err)
-{
-    size_t w = (size_t)out->offset_width;
-    if (w == 4 && out->values.len + bytes > INT32_MAX) {
-        return GREBE_FAIL(err, GREBE_ELIMIT,
-                          "%llu bytes of strings at once, 32-bit offsets end at %d",
-                          (unsigned long long)(out->values.len + bytes), INT32_MAX);
-    }
-    uint64_t n_offsets = n + 1;
-    if (out->offsets.region == NULL && (uint64_t)out->rows_expected > n &&
-        out->mode == PQ_OUT_FLAT) {
-        n_offsets = (uint64_t)out->rows_expected + 1;
-    }
-    grebe_status st = pq_block_reserve(out, &out->offsets, n_offsets * w, err);
-    if (st == GREBE_OK) {
-        st = pq_block_reserve(out, &out->values, bytes, err);
-    }
-    if (st == GREBE_OK && out->offsets.len == 0) {
-        memset(out->offsets.region->data, 0, w);
-        out->offsets.len = w;
-    }
-    return st;
-}
-
-/* After reserve_strings: the next offset, past what was appended to `values`. */
-static inline void end_string(struct pq_out *out)
-{
-    if (out->offset_width == 4) {
-        int32_t v = (int32_t)out->values.len;
-        memcpy(out->offsets.region->data + out->offsets.len, &v, 4);
-    } else {
-        int64_t v = (int64_t)out->values.len;
-        memcpy(out->offsets.region->data + out->offsets.len, &v, 8);
-    }
-    out->offsets.len += (size_t)out->offset_width;
-    out->n_values++;
-}
-
-static inline void append_string(struct pq_out *out, const unsigned char *p, size_t len)
-{
-    memcpy(out->values.region->data + out->values.len, p, len);
-    out->values.len += len;
-    end_string(out);
-}
-
-/* Strings that lie one after another with their offsets: a copy and an addition. */
-static grebe_status append_string_runs(const struct source *in, const int32_t *offsets,
-                                       const unsigned char *data, struct pq_out *out)
-{
-    uint64_t total = 0;
-    for (size_t r = 0; r < in->n_runs; r++) {
-        total +=
-            (uint64_t)(offsets[in->runs[r].begin + in->runs[r].n] - offsets[in->runs[r].begin]);
-    }
-    grebe_status st = reserve_strings(out, in->n_wanted, total, in->err);
-    for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
-        const int32_t *from = offsets + in->runs[r].begin;
-        size_t n = (size_t)in->runs[r].n;
-        size_t len = (size_t)(from[n] - from[0]);
-        int64_t shift = (int64_t)out->values.len - from[0];
-        memcpy(out->values.region->data + out->values.len, data + from[0], len);
-        if (out->offset_width == 4) {
-            int32_t *to = (int32_t *)(void *)(out->offsets.region->data + out->offsets.len);
-            for (size_t i = 0; i < n; i++) {
-                to[i] = (int32_t)(from[i + 1] + shift);
-            }
-        } else {
-            int64_t *to = (int64_t *)(void *)(out->offsets.region->data + out->offsets.len);
-            for (size_t i = 0; i < n; i++) {
-                to[i] = from[i + 1] + shift;
-            }
-        }
-        out->values.len += len;
-        out->offsets.len += n * (size_t)out->offset_width;
-        out->n_values += (int64_t)n;
-    }
-    return st;
-}
-
-static inline bool has_room(const struct pq_out *out, size_t len)
-{
-    bool fits = out->offset_width == 8 || out->values.len + len <= INT32_MAX;
-    return fits && out->values.region->len - out->values.len >= len &&
-           out->offsets.region->len - out->offsets.len >= (size_t)out->offset_width;
-}
-
-static grebe_status plain_beyond(const struct source *in, int64_t i)
-{
-    return GREBE_FAIL(in->err, GREBE_ECORRUPT, "string %lld of %u ends beyond the page's %zu bytes",
-                      (long long)i, in->n_present, in->len);
-}
-
-/* Move *at over n strings, the first of which is number i. */
-static grebe_status skip_plain(const struct source *in, size_t *at, int64_t i, int64_t n)
-{
-    size_t p = *at;
-    for (int64_t end = i + n; i < end; i++) {
-        uint32_t size = in->len - p >= 4 ? load_le32(in->bytes + p) : UINT32_MAX;
-        if (in->len - p < 4 || size > in->len - p - 4) {
-            return plain_beyond(in, i);
-        }
-        p += 4 + (size_t)size;
-    }
-    *at = p;
-    return GREBE_OK;
-}
-
-/* Strings [i, i + n) at *at, for which the output has offsets and the bytes that the page holds from *at
- * on, and 16 more: locals, because bytes alias everything. */
-static grebe_status copy_plain(const struct source *in, size_t *at, int64_t i, int64_t n,
-                               struct pq_out *out)
-{
-    const unsigned char *bytes = in->bytes;
-    const size_t len = in->len;
-    unsigned char *dst = out->values.region->data;
-    unsigned char *offsets = out->offsets.region->data + out->offsets.len;
-    const size_t width = (size_t)out->offset_width;
-    size_t end = out->values.len;
-    size_t p = *at;
-    for (int64_t k = 0; k < n; k++) {
-        uint32_t size = len - p >= 4 ? load_le32(bytes + p) : UINT32_MAX;
-        if (len - p < 4 || size > len - p - 4) {
-            return plain_beyond(in, i + k);
-        }
-        p += 4;
-        if (size <= 32 && len - p >= 32) {
-            memcpy(dst + end, bytes + p, 32);
-        } else {
-            memcpy(dst + end, bytes + p, size);
-        }
-        p += size;
-        end += size;
-        if (width == 4) {
-            uint32_t v = (uint32_t)end;
-            memcpy(offsets + 4 * k, &v, 4);
-        } else {
-            uint64_t v = end;
-            memcpy(offsets + 8 * k, &v, 8);
-        }
-    }
-    out->values.len = end;
-    out->offsets.len += (size_t)n * width;
-    out->n_values += n;
-    *at = p;
-    return GREBE_OK;
-}
-
-/* One string after another with room found for each: where few of a page are wanted. */
-static grebe_status append_plain(const struct source *in, size_t *at, int64_t i, int64_t n,
-                                 struct pq_out *out)
-{
-    for (int64_t end = i + n; i < end; i++) {
-        const size_t p = *at;
-        grebe_status st = skip_plain(in, at, i, 1);
-        size_t size = *at - p - 4;
-        if (st == GREBE_OK && !has_room(out, size)) {
-            st = reserve_strings(out, 1, size, in->err);
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-        append_string(out, in->bytes + p + 4, size);
-    }
-    return GREBE_OK;
-}
-
-static grebe_status read_plain_strings(const struct source *in, struct pq_out *out)
-{
-    size_t at = 0, run_at = 0;
-    int64_t i = 0;
-    /* All strings of the page together cannot be longer than it; a few are reserved as they come. */
-    bool are_few = in->n_wanted * 8 < in->n_head;
-    bool is_reserved = !are_few;
-    for (size_t r = 1; r < in->n_runs; r++) { /* one that is taken twice makes them longer */
-        is_reserved = is_reserved && in->runs[r].begin >= in->runs[r - 1].begin + in->runs[r - 1].n;
-    }
-    grebe_status st =
-        reserve_strings(out, in->n_wanted, is_reserved ? (uint64_t)in->len + 32 : 0, in->err);
-    for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
-        int64_t begin = in->runs[r].begin;
-        if (begin < i) { /* values that the run before took too: go back to where it began */
-            i = in->runs[r - 1].begin;
-            at = run_at;
-        }
-        st = skip_plain(in, &at, i, begin - i);
-        run_at = at;
-        if (st == GREBE_OK) {
-            st = is_reserved ? copy_plain(in, &at, begin, in->runs[r].n, out)
-                             : append_plain(in, &at, begin, in->runs[r].n, out);
-        }
-        i = begin + in->runs[r].n;
-    }
-    return st;
-}
-
-static grebe_status read_delta_lengths(const struct source *in, struct pq_out *out)
-{
-    const uint8_t *data = NULL;
-    int32_t *offsets =
-        pq_space_get(in->s, &in->s->offsets, (in->n_head + 1) * sizeof *offsets, in->err);
-    if (offsets == NULL) {
-        return GREBE_ENOMEM;
-    }
-    grebe_status st =
-        delta_length_decode(in->bytes, in->len, offsets, in->n_head, &data, NULL, in->err);
-    return st == GREBE_OK ? append_string_runs(in, offsets, data, out) : st;
-}
-
-static grebe_status read_delta_strings(const struct source *in, struct pq_out *out)
-{
-    struct buf bytes = BUF_INIT(in->s->a);
-    int32_t *offsets = NULL;
-    grebe_status st = decode_strings(in, out, 0, &offsets, &bytes);
-    if (st == GREBE_OK) {
-        static const unsigned char none[1] = { 0 };
-        st = append_string_runs(in, offsets, bytes.data == NULL ? none : bytes.data, out);
-    }
-    buf_release(&bytes);
-    return st;
-}
-
-/* Strings of a dictionary, reserved already with 16 bytes to spare: short ones are copied with one wide
- * store. Offsets of 32 bits, the usual case, go through locals that bytes cannot alias. */
-static void gather_strings(const struct pq_dictionary *d, const uint32_t *at, size_t n,
-                           struct pq_out *out)
-{
-    const int32_t *offsets = (const int32_t *)(const void *)d->offsets->data;
-    const unsigned char *from = d->values->data;
-    if (out->offset_width != 4) {
-        for (size_t i = 0; i < n; i++) {
-            append_string(out, from + offsets[at[i]],
-                          (size_t)(offsets[at[i] + 1] - offsets[at[i]]));
-        }
-        return;
-    }
-    unsigned char *dst = out->values.region->data;
-    int32_t *ends = (int32_t *)(void *)(out->offsets.region->data + out->offsets.len);
-    size_t end = out->values.len;
-    for (size_t i = 0; i < n; i++) {
-        int32_t begin = offsets[at[i]];
-        size_t len = (size_t)(offsets[at[i] + 1] - begin);
-        if (len <= 16) {
-            memcpy(dst + end, from + begin, 16);
-        } else {
-            memcpy(dst + end, from + begin, len);
-        }
-        end += len;
-        ends[i] = (int32_t)end;
-    }
-    out->values.len = end;
-    out->offsets.len += n * sizeof *ends;
-    out->n_values += (int64_t)n;
-}
-
-static grebe_status read_dictionary_strings(const struct source *in, struct pq_out *out,
-                                            struct pq_dictionary *d)
-{
-    uint32_t *index = NULL;
-    uint64_t total = 0;
-    grebe_status st = read_indices(in, out, d, &index);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    const int32_t *offsets = (const int32_t *)(const void *)d->offsets->data;
-    for (size_t r = 0; r < in->n_runs; r++) {
-        const uint32_t *at = index + in->runs[r].begin;
-        size_t n = (size_t)in->runs[r].n;
-        uint64_t sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            sum += (uint32_t)(offsets[at[i] + 1] - offsets[at[i]]);
-        }
-        total += sum;
-    }
-    st = reserve_strings(out, in->n_wanted, total + 16, in->err);
-    for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
-        gather_strings(d, index + in->runs[r].begin, (size_t)in->runs[r].n, out);
-    }
-    return st;
-}
-
 /* ---- booleans ---- */
 
-static grebe_status read_bits(const struct source *in, struct pq_out *out)
+static grebe_status read_bits(const struct pq_source *in, struct pq_out *out)
 {
     const uint8_t *bits = in->bytes;
     grebe_status st = GREBE_OK;
@@ -632,7 +334,7 @@ static grebe_status read_bits(const struct source *in, struct pq_out *out)
         }
         bits = decoded;
     } else if (in->page->encoding != PQ_PLAIN) {
-        return wrong_encoding(in);
+        return pq_source_wrong_encoding(in);
     } else if (in->len < ((size_t)in->n_present + 7) / 8) {
         return too_few(in, ((size_t)in->n_present + 7) / 8, in->err);
     }
@@ -656,7 +358,7 @@ static grebe_status read_bits(const struct source *in, struct pq_out *out)
 
 /* ---- by type and encoding (spec 5.1) ---- */
 
-static grebe_status read_fixed(const struct source *in, struct pq_out *out, struct pq_dictionary *d)
+static grebe_status read_fixed(const struct pq_source *in, struct pq_out *out, struct pq_dictionary *d)
 {
     int32_t type = in->c->leaf->type;
     bool is_int = type == PQ_INT32 || type == PQ_INT64;
@@ -668,25 +370,12 @@ static grebe_status read_fixed(const struct source *in, struct pq_out *out, stru
         return append_runs(in, in->bytes, out);
     case PQ_PLAIN_DICTIONARY:
     case PQ_RLE_DICTIONARY: return read_dictionary_fixed(in, out, d);
-    case PQ_DELTA_BINARY_PACKED: return is_int ? read_delta(in, out) : wrong_encoding(in);
+    case PQ_DELTA_BINARY_PACKED: return is_int ? read_delta(in, out) : pq_source_wrong_encoding(in);
     case PQ_BYTE_STREAM_SPLIT:
-        return type == PQ_INT96 ? wrong_encoding(in) : read_stream_split(in, out);
+        return type == PQ_INT96 ? pq_source_wrong_encoding(in) : read_stream_split(in, out);
     case PQ_DELTA_BYTE_ARRAY:
-        return type == PQ_FIXED ? read_delta_fixed(in, out) : wrong_encoding(in);
-    default: return wrong_encoding(in);
-    }
-}
-
-static grebe_status read_strings(const struct source *in, struct pq_out *out,
-                                 struct pq_dictionary *d)
-{
-    switch (in->page->encoding) {
-    case PQ_PLAIN: return read_plain_strings(in, out);
-    case PQ_PLAIN_DICTIONARY:
-    case PQ_RLE_DICTIONARY: return read_dictionary_strings(in, out, d);
-    case PQ_DELTA_LENGTH_BYTE_ARRAY: return read_delta_lengths(in, out);
-    case PQ_DELTA_BYTE_ARRAY: return read_delta_strings(in, out);
-    default: return wrong_encoding(in);
+        return type == PQ_FIXED ? read_delta_fixed(in, out) : pq_source_wrong_encoding(in);
+    default: return pq_source_wrong_encoding(in);
     }
 }
 
@@ -696,7 +385,7 @@ grebe_status pq_values_append(const struct pq_chunk_data *c, struct pq_dictionar
                               size_t n_runs, struct pq_scratch *s, struct pq_out *out,
                               grebe_error *err)
 {
-    struct source in = { .c = c,
+    struct pq_source in = { .c = c,
                          .page = page,
                          .bytes = values,
                          .len = values_len,
@@ -718,7 +407,7 @@ grebe_status pq_values_append(const struct pq_chunk_data *c, struct pq_dictionar
         return GREBE_OK;
     }
     if (out->offset_width > 0) {
-        return read_strings(&in, out, dictionary);
+        return pq_values_read_strings(&in, out, dictionary);
     }
     return out->node->convert == PQ_CONVERT_BOOL ? read_bits(&in, out)
                                                  : read_fixed(&in, out, dictionary);

@@ -99,7 +99,7 @@ static void group_clear(struct pw_writer *w, struct pw_group *g)
     for (uint32_t i = 0; i < w->schema.n_leaves; i++) {
         pw_chunk_clear(&g->chunks[i]);
     }
-    g->n_rows = g->n_bytes = 0;
+    g->n_rows = g->n_bits = g->n_bytes = 0;
     g->is_full = false;
 }
 
@@ -158,8 +158,7 @@ static grebe_status writer_write(struct format_writer *base, const struct ArrowA
         return st;
     }
     w->is_failed = true; /* until all went well */
-    GREBE_TRY(array_check(&w->schema.arrow, batch, false, err));
-    w->batch = batch;
+    GREBE_TRY(pw_input_begin(&w->input, &w->schema.arrow, batch, &w->batch, err));
     while (begin < batch->length) {
         GREBE_TRY(call_check(&w->call, err));
         GREBE_TRY(pw_plan(w, &begin, err));
@@ -168,6 +167,7 @@ static grebe_status writer_write(struct format_writer *base, const struct ArrowA
     w->n_rows += batch->length;
     w->is_failed = false;
 out:
+    pw_input_end(&w->input);
     w->batch = NULL;
     return st;
 }
@@ -221,6 +221,7 @@ static void writer_free(struct format_writer *base)
     buf_release(&w->column_indexes);
     buf_release(&w->offset_indexes);
     buf_release(&w->milvus_groups);
+    pw_input_release(&w->input);
     pw_schema_release(&w->schema);
     arena_release(&w->arena);
     mem_free(w->a, w, sizeof *w);
@@ -312,6 +313,21 @@ static grebe_status make_groups(struct pw_writer *w, grebe_error *err)
     return GREBE_OK;
 }
 
+static grebe_status make_schema(struct pw_writer *w, const struct ArrowSchema *given,
+                                grebe_error *err)
+{
+    struct ArrowSchema written = {0};
+    grebe_status st = GREBE_OK;
+
+    GREBE_TRY(schema_check(given, err));
+    GREBE_TRY(pw_input_init(&w->input, w->a, &w->arena, given, err));
+    GREBE_TRY(pw_schema_written(w->a, given, &written, err));
+    GREBE_TRY(pw_schema_build(w->a, &w->arena, &written, w->config.is_milvus, &w->schema, err));
+out:
+    schema_release(&written);
+    return st;
+}
+
 grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
                                    const struct ArrowSchema *schema,
                                    const struct format_write_options *options,
@@ -341,7 +357,7 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     w->milvus_groups = BUF_INIT(w->a);
     w->is_group_bytes_given = options->row_group_bytes > 0;
     w->group_bytes = w->is_group_bytes_given ? min_i64(options->row_group_bytes, PW_GROUP_BYTES_MAX)
-                     : options->is_bulk     ? PW_GROUP_BYTES_WHOLE
+                     : options->is_bulk && !options->is_profile_milvus ? PW_GROUP_BYTES_WHOLE
                                             : PW_GROUP_BYTES;
     w->group_rows_max = max_i64(0, options->row_group_rows);
     w->expected_rows = options->expected_rows;
@@ -352,7 +368,7 @@ grebe_status parquet_writer_create(grebe_context *ctx, struct io_writer *to,
     w->has_lock = true;
     GREBE_TRY(choose_codec(w, options, err));
     GREBE_TRY(choose_layout(w, options, err));
-    GREBE_TRY(pw_schema_build(w->a, &w->arena, schema, w->config.is_milvus, &w->schema, err));
+    GREBE_TRY(make_schema(w, schema, err));
     GREBE_TRY(pw_apply_columns(&w->schema, options, err));
     GREBE_TRY(pw_metadata_keep(w, options, err));
     GREBE_TRY(make_groups(w, err));

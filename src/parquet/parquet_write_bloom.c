@@ -11,10 +11,8 @@
 /* The hash of a value's plain bytes, byte arrays without their length. */
 static uint64_t hash_at(const struct pw_chunk *c, int64_t i)
 {
-    size_t len = c->leaf->width;
-    const unsigned char *v = c->leaf->store == PW_BYTES
-                                 ? pw_bytes_at(c, i, &len)
-                                 : c->values.data + (size_t)i * c->leaf->width;
+    size_t len = 0;
+    const unsigned char *v = pw_value_at(c, i, &len);
 
     return pq_bloom_hash(v, len);
 }

@@ -22,16 +22,6 @@ struct slot {
     uint32_t entry; /* plus one; 0: free */
 };
 
-static inline const unsigned char *value_at(const struct pw_chunk *c, int64_t i, size_t *len)
-{
-    if (c->leaf->store == PW_BYTES) {
-        return pw_bytes_at(c, i, len);
-    }
-    assert(c->leaf->store == PW_FIXED);
-    *len = c->leaf->width;
-    return c->values.data + (size_t)i * c->leaf->width;
-}
-
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
@@ -104,7 +94,7 @@ static struct slot *find_bytes(const struct pw_dictionary *d, const unsigned cha
         if (slots[i].key == hash) {
             size_t entry_len = 0;
             const unsigned char *entry =
-                value_at(d->c, entry_value(d, slots[i].entry - 1), &entry_len);
+                pw_value_at(d->c, entry_value(d, slots[i].entry - 1), &entry_len);
 
             if (entry_len == len && is_same(entry, v, len)) {
                 break;
@@ -133,7 +123,7 @@ static struct slot *find_slot(const struct pw_dictionary *d, int64_t value, uint
         *key = number_at(d->c, value);
         return find_number(d, *key);
     }
-    const unsigned char *v = value_at(d->c, value, len);
+    const unsigned char *v = pw_value_at(d->c, value, len);
     *key = hash_of(v, *len);
     return find_bytes(d, v, *len, *key);
 }
@@ -214,7 +204,7 @@ static void add_known_bytes(struct pw_dictionary *d, int64_t end, uint32_t *inde
 
     for (; at < end; at++) {
         size_t len = 0;
-        const unsigned char *v = value_at(d->c, at, &len);
+        const unsigned char *v = pw_value_at(d->c, at, &len);
         const uint64_t hash = hash_of(v, len);
         size_t i = hash & mask;
 
@@ -226,7 +216,7 @@ static void add_known_bytes(struct pw_dictionary *d, int64_t end, uint32_t *inde
         } else {
             size_t entry_len = 0;
             const unsigned char *entry =
-                value_at(d->c, entry_value(d, slots[i].entry - 1), &entry_len);
+                pw_value_at(d->c, entry_value(d, slots[i].entry - 1), &entry_len);
 
             if (entry_len != len || !is_same(entry, v, len)) {
                 i = (size_t)(find_bytes(d, v, len, hash) - slots);
@@ -279,7 +269,7 @@ grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf
 }
 
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
-                                     struct buf *dst, grebe_error *err)
+                                     bool is_arrow, struct buf *dst, grebe_error *err)
 {
     const size_t count = pw_dictionary_count(d);
     const unsigned width = bitpack_width(count > 0 ? count - 1 : 0);
@@ -287,7 +277,9 @@ grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begi
     grebe_status st = buf_put_byte(dst, (uint8_t)width, err);
 
     assert(begin + n <= d->n_values);
-    return st == GREBE_OK && n > 0
-               ? rle_encode_indices(dst, index + begin, (size_t)n, width, err)
-               : st;
+    if (st != GREBE_OK || n == 0) {
+        return st;
+    }
+    return is_arrow ? rle_encode_u32(dst, index + begin, (size_t)n, width, err)
+                    : rle_encode_indices(dst, index + begin, (size_t)n, width, err);
 }

@@ -146,7 +146,7 @@ static grebe_status fill_encodings(struct pw_writer *w, const struct pw_chunk *c
     for (int32_t e = 0; e < KINDS; e++) {
         if (count[e] > 0) {
             stats[out->n_encoding_stats++] =
-                (struct pq_encoding_stats){PQ_PAGE_DATA, e, count[e]};
+                (struct pq_encoding_stats){w->config.is_v2 ? PQ_PAGE_DATA_V2 : PQ_PAGE_DATA, e, count[e]};
         }
         if (count[e] > 0 || (e == PQ_PLAIN && c->has_dictionary) || (e == PQ_RLE && has_levels)) {
             list[out->n_encodings++] = e;
@@ -351,12 +351,15 @@ static grebe_status add_arrow_schema(struct pw_writer *w, grebe_error *err)
     static const char key[] = "ARROW:schema";
     struct buf message = BUF_INIT(w->a);
     struct buf text = BUF_INIT(w->a);
+    struct ArrowSchema kept = {0};
     grebe_status st = GREBE_OK;
 
-    GREBE_TRY(ipc_schema_encode(&message, &w->schema.arrow, err));
+    GREBE_TRY(pw_schema_kept(w->a, &w->schema, &kept, err));
+    GREBE_TRY(ipc_schema_encode(&message, &kept, err));
     GREBE_TRY(base64_encode(&text, message.data, message.len, err));
     GREBE_TRY(add_pair(w, key, sizeof key - 1, text.data, text.len, err));
 out:
+    schema_release(&kept);
     buf_release(&message);
     buf_release(&text);
     return st;

@@ -130,6 +130,35 @@ void pw_schema_release(struct pw_schema *s);
 grebe_status pw_apply_columns(struct pw_schema *schema,
                               const struct format_write_options *options, grebe_error *err);
 
+/* ---- input: parquet_write_input.c ---- */
+
+/** Batches as they are given; columns that are written as another Arrow type are made anew. */
+struct pw_input {
+    const grebe_allocator *a;
+    struct ArrowSchema given;     /* owned copy */
+    bool *has_runs;               /* shape [given.n_children], as the others */
+    struct ArrowArray *made;      /* values of such columns; empty between calls */
+    struct ArrowArray **children; /* of the view */
+    struct ArrowArray view;       /* of a batch with such columns */
+    bool is_changed;              /* there is one */
+};
+
+/** The schema as it is written: values instead of runs. */
+grebe_status pw_schema_written(const grebe_allocator *a, const struct ArrowSchema *given,
+                               struct ArrowSchema *out, grebe_error *err);
+/** The schema as ARROW:schema keeps it: less what readers cannot follow. */
+grebe_status pw_schema_kept(const grebe_allocator *a, const struct pw_schema *schema,
+                            struct ArrowSchema *out, grebe_error *err);
+/** *in is zeroed before; release it on failure too. @param given Checked. */
+grebe_status pw_input_init(struct pw_input *in, const grebe_allocator *a, struct arena *ar,
+                           const struct ArrowSchema *given, grebe_error *err);
+void pw_input_release(struct pw_input *in);
+/** The batch, checked, in the written schema. @param out Valid until pw_input_end(). */
+grebe_status pw_input_begin(struct pw_input *in, const struct ArrowSchema *written,
+                            const struct ArrowArray *batch, const struct ArrowArray **out,
+                            grebe_error *err);
+void pw_input_end(struct pw_input *in);
+
 /* ---- one column of one row group ---- */
 
 enum pw_mode {
@@ -232,6 +261,15 @@ static inline const unsigned char *pw_bytes_at(const struct pw_chunk *c, int64_t
     assert(i < c->n_values);
     *len = (size_t)(ends[i] - begin);
     return c->values.data + begin;
+}
+/** The same of any chunk but one of booleans. */
+static inline const unsigned char *pw_value_at(const struct pw_chunk *c, int64_t i, size_t *len)
+{
+    if (c->leaf->store == PW_BYTES) {
+        return pw_bytes_at(c, i, len);
+    }
+    *len = c->leaf->width;
+    return c->values.data + (size_t)i * c->leaf->width;
 }
 /** Content of values [begin, end) of a PW_BYTES chunk in bytes. */
 int64_t pw_bytes_between(const struct pw_chunk *c, int64_t begin, int64_t end);
@@ -348,8 +386,9 @@ size_t pw_dictionary_size(const struct pw_dictionary *d, int64_t n);
 /** The dictionary page's body; the body of index values [begin, begin + n). */
 grebe_status pw_dictionary_put_entries(const struct pw_dictionary *d, struct buf *dst,
                                        grebe_error *err);
+/** @param is_arrow In the runs that Arrow C++ writes. */
 grebe_status pw_dictionary_put_index(const struct pw_dictionary *d, int64_t begin, int64_t n,
-                                     struct buf *dst, grebe_error *err);
+                                     bool is_arrow, struct buf *dst, grebe_error *err);
 
 /**
  * parquet_write_choose.c: the encoding of all data pages. Where it is RLE_DICTIONARY,
@@ -363,9 +402,18 @@ grebe_status pw_choose_encoding(struct pw_chunk *c, const struct pw_config *conf
 grebe_status pw_chunk_bloom(struct pw_chunk *c, const struct pw_config *config,
                             struct pw_scratch *s, grebe_error *err);
 
-/* ---- statistics: parquet_write_stats.c ---- */
+/* ---- statistics: parquet_write_bounds.c ---- */
 
 void pw_bounds_of(const struct pw_chunk *c, int64_t begin, int64_t end, struct pw_bounds *out);
+/** Order of one bound of two ranges of the chunk. */
+int pw_bound_compare(const struct pw_chunk *c, const struct pw_bounds *x,
+                     const struct pw_bounds *y, bool is_max);
+/** Bounds of all pages and of the chunk; dictionary as in pw_chunk_statistics. */
+grebe_status pw_page_bounds(struct pw_chunk *c, const struct pw_config *config,
+                            struct pw_scratch *s, grebe_error *err);
+
+/* parquet_write_stats.c */
+
 /** Fill bounds of all pages and of the chunk; min, max and the column index of the chunk. The scratch
  *  still holds the dictionary of a chunk that has one. */
 grebe_status pw_chunk_statistics(struct pw_chunk *c, const struct pw_config *config,
@@ -381,7 +429,8 @@ grebe_status pw_bound_bytes(const struct pw_chunk *c, const struct pw_bounds *b,
 struct pw_group {
     struct pw_chunk *chunks; /* shape [n_leaves] */
     int64_t n_rows;
-    int64_t n_bytes;         /* in-memory bytes as the plan counts them */
+    int64_t n_bits;          /* in memory, as the plan counts; profile milvus: n_bytes alone */
+    int64_t n_bytes;
     bool is_full;            /* encode and write */
 };
 
@@ -399,6 +448,7 @@ struct pw_writer {
     struct call call;
     struct pw_config config;
     struct arena arena; /* schema and footer */
+    struct pw_input input;
     struct pw_schema schema;
     int64_t group_bytes, group_rows_max, expected_rows;
     bool is_group_bytes_given;

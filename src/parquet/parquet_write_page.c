@@ -97,13 +97,14 @@ static grebe_status fail_page(const struct pw_chunk *c, size_t len, grebe_error 
                       c->leaf->nodes[0].name, len);
 }
 
-static grebe_status put_values(const struct pw_chunk *c, const struct pw_page *p,
-                               const struct pw_dictionary *d, struct pw_scratch *s,
-                               grebe_error *err)
+static grebe_status put_values(const struct pw_chunk *c, const struct pw_config *config,
+                               const struct pw_page *p, const struct pw_dictionary *d,
+                               struct pw_scratch *s, grebe_error *err)
 {
     switch (p->encoding) {
     case PQ_RLE_DICTIONARY:
-        return pw_dictionary_put_index(d, p->value_begin, p->n_values, &s->body, err);
+        return pw_dictionary_put_index(d, p->value_begin, p->n_values, config->is_milvus, &s->body,
+                                       err);
     case PQ_DELTA_BINARY_PACKED:
         return pw_put_delta(c, p->value_begin, p->n_values, &s->body, err);
     case PQ_DELTA_LENGTH_BYTE_ARRAY:
@@ -129,7 +130,7 @@ static grebe_status put_bodies(struct pw_chunk *c, const struct pw_config *confi
 
         p->body_begin = s->body.len;
         GREBE_TRY(pw_levels_put(c, p, config->is_v2, &s->body, &s->piece, err));
-        GREBE_TRY(put_values(c, p, d, s, err));
+        GREBE_TRY(put_values(c, config, p, d, s, err));
         p->body_len = s->body.len - p->body_begin;
         p->stored_begin = p->body_begin;
         p->stored_len = p->body_len;

@@ -124,6 +124,8 @@ static struct mapping integer(int32_t type, int8_t bits, bool is_signed)
     return m;
 }
 
+/* Times of day are nobody's UTC: the others write them so, and DuckDB sees TIME then. Their
+ * converted types would say UTC. */
 static struct mapping timed(int32_t type, int32_t kind, enum arrow_unit unit, bool is_utc)
 {
     struct mapping m = integer(type, type == PQ_INT32 ? 32 : 64, true);
@@ -134,9 +136,9 @@ static struct mapping timed(int32_t type, int32_t kind, enum arrow_unit unit, bo
                      : unit == ARROW_MICRO ? PQ_MICROS
                                            : PQ_MILLIS; /* seconds become milliseconds */
     if (kind == PQ_LOGICAL_TIME) {
-        m.converted = unit == ARROW_NANO    ? -1
-                      : unit == ARROW_MICRO ? PQ_CONV_TIME_MICROS
-                                            : PQ_CONV_TIME_MILLIS;
+        m.converted = unit == ARROW_NANO || !is_utc ? -1
+                      : unit == ARROW_MICRO         ? PQ_CONV_TIME_MICROS
+                                                    : PQ_CONV_TIME_MILLIS;
     } else {
         m.converted = unit == ARROW_NANO    ? -1
                       : unit == ARROW_MICRO ? PQ_CONV_TIMESTAMP_MICROS
@@ -231,8 +233,8 @@ static bool map_type(const struct arrow_type *t, const struct ArrowSchema *f, bo
         m->converted = PQ_CONV_DATE;
         m->logical.kind = PQ_LOGICAL_DATE;
         return true;
-    case ARROW_TIME32: *m = timed(PQ_INT32, PQ_LOGICAL_TIME, t->unit, true); return true;
-    case ARROW_TIME64: *m = timed(PQ_INT64, PQ_LOGICAL_TIME, t->unit, true); return true;
+    case ARROW_TIME32: *m = timed(PQ_INT32, PQ_LOGICAL_TIME, t->unit, is_milvus); return true;
+    case ARROW_TIME64: *m = timed(PQ_INT64, PQ_LOGICAL_TIME, t->unit, is_milvus); return true;
     case ARROW_TIMESTAMP:
         *m = timed(PQ_INT64, PQ_LOGICAL_TIMESTAMP, t->unit,
                    t->timezone != NULL && t->timezone[0] != '\0');

@@ -378,6 +378,57 @@ int64_t pw_index_at(enum arrow_kind kind, const struct ArrowArray *array, int64_
     }
 }
 
+static grebe_status fail_index(const struct pw_node *node, const struct ArrowArray *dict,
+                               int64_t at, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ECORRUPT,
+                      "column \"%s\": dictionary index: expected less than %lld, found %lld",
+                      node->name, (long long)dict->length, (long long)at);
+}
+
+/* Entry `at` (offset added) of a dictionary with offsets. NULL: it lies outside. */
+static const unsigned char *entry_at(const struct ArrowArray *dict, bool is_large, int64_t at,
+                                     size_t *len)
+{
+    const int32_t *o32 = dict->buffers[1];
+    const int64_t *o64 = dict->buffers[1];
+    const int64_t end = dict->offset + dict->length;
+    const int64_t from = is_large ? o64[at] : o32[at];
+    const int64_t to = is_large ? o64[at + 1] : o32[at + 1];
+
+    *len = (size_t)(to - from);
+    if (from < 0 || to < from || to > (is_large ? o64[end] : o32[end])) {
+        return NULL;
+    }
+    return dict->buffers[2] != NULL ? (const unsigned char *)dict->buffers[2] + from
+                                    : (const unsigned char *)"";
+}
+
+/* Strings by their numbers; what UTF-8 there is is checked at once behind them. */
+static grebe_status add_strings_by_index(struct pw_chunk *c, const struct pw_node *node,
+                                         const struct ArrowArray *array, int64_t begin, int64_t n,
+                                         grebe_error *err)
+{
+    const struct ArrowArray *dict = array->dictionary;
+    const bool is_large = arrow_offset_width(node->type.kind) == 8;
+    const int64_t n_before = c->n_values;
+    grebe_status st = buf_reserve(&c->ends, (size_t)n * sizeof(int64_t), err);
+
+    for (int64_t i = 0; i < n && st == GREBE_OK; i++) {
+        const int64_t at = pw_index_at(node->index_kind, array, begin + i);
+        size_t len = 0;
+
+        if (at < 0 || at >= dict->length) {
+            return fail_index(node, dict, at, err);
+        }
+        const unsigned char *s = entry_at(dict, is_large, dict->offset + at, &len);
+        st = s != NULL ? put_string(c, s, len, err)
+                       : GREBE_FAIL(err, GREBE_ECORRUPT, "column \"%s\": dictionary offsets",
+                                    node->name);
+    }
+    return st == GREBE_OK && c->leaf->is_utf8 ? check_utf8(c, n_before, err) : st;
+}
+
 static grebe_status add_by_index(struct pw_chunk *c, const struct pw_node *node,
                                  const struct ArrowArray *array, int64_t begin, int64_t n,
                                  grebe_error *err)
@@ -391,9 +442,7 @@ static grebe_status add_by_index(struct pw_chunk *c, const struct pw_node *node,
         const int64_t at = pw_index_at(node->index_kind, array, begin + i);
 
         if (at < 0 || at >= dict->length) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT,
-                              "column \"%s\": dictionary index: expected less than %lld, found %lld",
-                              node->name, (long long)dict->length, (long long)at);
+            return fail_index(node, dict, at, err);
         }
         st = pw_values_add(c, &value, dict, dict->offset + at, 1, err);
     }
@@ -405,7 +454,9 @@ grebe_status pw_values_add(struct pw_chunk *c, const struct pw_node *node,
                            grebe_error *err)
 {
     if (node->is_dictionary) {
-        return add_by_index(c, node, array, begin, n, err);
+        return arrow_offset_width(node->type.kind) > 0
+                   ? add_strings_by_index(c, node, array, begin, n, err)
+                   : add_by_index(c, node, array, begin, n, err);
     }
     switch (c->leaf->store) {
     case PW_BOOL: return add_bools(c, array, begin, n, err);

@@ -18,6 +18,7 @@
 struct file_hints {
     uint64_t file_size_bytes;
     uint64_t footer_size_bytes;
+    bool is_int96_us; /* no hint but a wish: Parquet's INT96 as timestamp[us] instead of [ns] */
 };
 
 /** A finding of a check; `is_error` false: a warning. Text is borrowed for the call. */

@@ -34,17 +34,16 @@ struct draft_column *draft_find(const struct draft *d, const char *name)
     return NULL;
 }
 
-bool draft_has_stored(const struct draft *d, const char *stored)
+grebe_status draft_index_stored(const struct draft *d, struct name_index *out, grebe_error *err)
 {
+    grebe_status st = name_index_new(d->a, d->n_columns, out, err);
     for (size_t g = 0; g < d->m.groups.n; g++) {
         const struct manifest_group *group = manifest_group_at(&d->m, g);
-        for (size_t c = 0; c < group->columns.n; c++) {
-            if (strcmp(manifest_column_at(group, c), stored) == 0) {
-                return true;
-            }
+        for (size_t c = 0; c < group->columns.n && st == GREBE_OK; c++) {
+            st = name_index_add(out, manifest_column_at(group, c), g, NULL, err);
         }
     }
-    return false;
+    return st;
 }
 
 /* dst = old items, then n_more of more; in the draft's arena. */
@@ -299,14 +298,38 @@ out:
 
 /* ---- rows ---- */
 
-static bool has_column(const struct manifest_group *g, const char *name)
+/* Whether the two groups have the same columns, in any order. */
+static grebe_status same_columns(const grebe_allocator *a, const struct manifest_group *x,
+                                 const struct manifest_group *y, bool *out, grebe_error *err)
 {
-    for (size_t c = 0; c < g->columns.n; c++) {
-        if (strcmp(manifest_column_at(g, c), name) == 0) {
-            return true;
+    struct name_index names = { 0 };
+    grebe_status st = GREBE_OK;
+    *out = x->columns.n == y->columns.n;
+    bool is_equal = *out;
+    for (size_t c = 0; c < x->columns.n && is_equal; c++) {
+        is_equal = strcmp(manifest_column_at(x, c), manifest_column_at(y, c)) == 0;
+    }
+    if (!*out || is_equal) {
+        return GREBE_OK;
+    }
+    st = name_index_new(a, x->columns.n, &names, err);
+    for (size_t c = 0; c < x->columns.n && st == GREBE_OK; c++) {
+        st = name_index_add(&names, manifest_column_at(x, c), 0, NULL, err);
+    }
+    size_t n_names = names.n;
+    for (size_t c = 0; c < y->columns.n && st == GREBE_OK && *out; c++) {
+        bool is_there = false;
+        st = name_index_add(&names, manifest_column_at(y, c), 1, &is_there, err);
+        size_t *seen = st == GREBE_OK ? name_index_find(&names, manifest_column_at(y, c)) : NULL;
+        n_names -= seen != NULL && *seen == 0; /* each of x once: of y the same distinct names */
+        *out = is_there;
+        if (seen != NULL) {
+            *seen = 1;
         }
     }
-    return false;
+    *out = *out && n_names == 0;
+    name_index_release(&names);
+    return st;
 }
 
 /* Same number of groups; at each position the same format and set of columns. */
@@ -324,12 +347,10 @@ static grebe_status check_layout(const struct draft *d, const struct staged *s, 
                               "append: group %zu: expected format \"%.32s\", found \"%.32s\"", g,
                               old->format.data, more->format.data);
         }
-        bool is_same = old->columns.n == more->columns.n;
-        for (size_t c = 0; c < old->columns.n && is_same; c++) {
-            is_same = has_column(more, manifest_column_at(old, c));
-        }
-        for (size_t c = 0; c < more->columns.n && is_same; c++) {
-            is_same = has_column(old, manifest_column_at(more, c));
+        bool is_same = false;
+        grebe_status st = same_columns(d->a, old, more, &is_same, err);
+        if (st != GREBE_OK) {
+            return st;
         }
         if (!is_same) {
             return GREBE_FAIL(err, GREBE_ESCHEMA,
@@ -345,18 +366,30 @@ static grebe_status check_layout(const struct draft *d, const struct staged *s, 
 
 static grebe_status add_columns_of(struct draft *d, const struct staged *s, grebe_error *err)
 {
+    grebe_status st = GREBE_OK;
+    struct name_index names = { 0 }, stored = { 0 };
+    bool is_there = false, is_stored = false;
+    GREBE_TRY(draft_index_stored(d, &stored, err));
+    GREBE_TRY(name_index_new(d->a, d->n_columns + s->n_columns, &names, err));
+    for (size_t i = 0; i < d->n_columns; i++) {
+        GREBE_TRY(name_index_add(&names, d->columns[i].name, i, NULL, err));
+    }
     for (size_t i = 0; i < s->n_columns; i++) {
         const struct draft_column *c = &s->columns[i];
-        if (draft_find(d, c->name) != NULL || draft_has_stored(d, c->stored)) {
-            return GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already", c->name);
+        GREBE_TRY(name_index_add(&names, c->name, i, &is_there, err));
+        is_stored = name_index_find(&stored, c->stored) != NULL;
+        if (is_there || is_stored) {
+            st = GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already", c->name);
+            goto out;
         }
-        grebe_status st = add_column(d, c->name, c->stored, &c->field, err);
-        if (st != GREBE_OK) {
-            return st;
-        }
+        GREBE_TRY(add_column(d, c->name, c->stored, &c->field, err));
     }
-    return concat_list(d, &d->m.groups, s->groups, s->n_groups, sizeof(struct manifest_group),
-                       &d->m.groups, err);
+    st = concat_list(d, &d->m.groups, s->groups, s->n_groups, sizeof(struct manifest_group),
+                     &d->m.groups, err);
+out:
+    name_index_release(&names);
+    name_index_release(&stored);
+    return st;
 }
 
 /* The files of all appends behind those of group g, in one step: a transaction may have
@@ -435,7 +468,7 @@ static grebe_status apply_schema(const struct grebe_txn *x, struct draft *d, gre
     }
     for (size_t i = 0; i < n; i++) {
         const struct ArrowSchema *field = x->schema.children[i];
-        size_t k = i;
+        size_t k = i; /* mostly where it was */
         while (k < n && strcmp(d->columns[k].name, field->name) != 0) {
             k++;
         }

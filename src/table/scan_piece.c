@@ -14,7 +14,7 @@
 
 enum {
     PART_BYTES = 64 << 20,  /* of late columns, by the file's word */
-    PART_ROWS_MIN = 4096,   /* whatever a row takes */
+    PART_ROWS_MIN = 1024,   /* whatever a row takes, and however little memory is allowed */
     DENSE_ONE_OF = 4        /* when so many of the rows in a range remain, it is read as a whole */
 };
 
@@ -397,7 +397,8 @@ grebe_status piece_make_part(struct piece *p, int64_t begin, const struct call *
     if (n_late > 0) {
         GREBE_TRY(late_row_bytes(p, p->spans[0].begin, &row_bytes, err));
     }
-    uint64_t most = PART_BYTES / row_bytes > PART_ROWS_MIN ? PART_BYTES / row_bytes : PART_ROWS_MIN;
+    uint64_t most = min_u64(PART_BYTES, call->memory_limit_bytes) / row_bytes;
+    most = most > PART_ROWS_MIN ? most : PART_ROWS_MIN;
     p->part_end = find_part_end(p, begin, most, &t.n);
     t.is_all = t.n == p->n_rows;
     lists = mem_alloc(a, 2 * (size_t)t.n * sizeof *lists);

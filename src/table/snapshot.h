@@ -15,6 +15,8 @@
 
 /* Body entries of ours (docs/format/table.md "Body entries"). */
 #define STAT_SCHEMA "grebe.schema"
+/* A file property: "1" makes INT96 timestamp[us]. */
+#define FILE_INT96_US "grebe.int96_us"
 #define STAT_ROW_IDS "grebe.rowids"
 
 /** A column group with the positions of its files. */

@@ -46,16 +46,22 @@ static void format_finding(void *arg, bool is_error, const char *place, const ch
 
 /* ---- files ---- */
 
-static void check_columns(struct check *c, const struct manifest_group *group,
-                          const struct format_reader *reader, const char *path)
+static grebe_status check_columns(struct check *c, const struct manifest_group *group,
+                                  const struct format_reader *reader, const char *path,
+                                  grebe_error *err)
 {
-    for (size_t i = 0; i < group->columns.n; i++) {
+    struct name_index index;
+    grebe_status st = schema_index(c->t->ctx->a, &reader->schema, &index, err);
+    for (size_t i = 0; i < group->columns.n && st == GREBE_OK; i++) {
         int field = 0;
-        if (schema_find(&reader->schema, manifest_column_at(group, i), &field, NULL) != GREBE_OK) {
+        if (table_find_field(c->t, &reader->schema, &index, manifest_column_at(group, i), &field,
+                             NULL) != GREBE_OK) {
             finding(c, false, path, "column \"%.64s\" is not in the file: it reads as null",
                     manifest_column_at(group, i));
         }
     }
+    name_index_release(&index);
+    return st;
 }
 
 static grebe_status check_reader(struct check *c, const struct manifest_group *group,
@@ -71,11 +77,14 @@ static grebe_status check_reader(struct check *c, const struct manifest_group *g
         finding(c, true, path, "expected rows [%" PRId64 ", %" PRId64 "), found %" PRId64,
                 file->row_begin, file->row_end, reader->n_rows);
     }
-    check_columns(c, group, reader, path);
+    grebe_status st = check_columns(c, group, reader, path, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (reader->ops->memory_bytes != NULL) {
         uint64_t unused = 0;
         grebe_error found = GREBE_ERROR_INIT;
-        grebe_status st = reader->ops->memory_bytes(reader, NULL, 0, SIZE_MAX, &unused, &found);
+        st = reader->ops->memory_bytes(reader, NULL, 0, SIZE_MAX, &unused, &found);
         if (st != GREBE_OK) {
             finding(c, true, path, "%s", found.message);
         }

@@ -175,27 +175,36 @@ out:
 
 /* ---- from files ---- */
 
+/* Types of the group's columns that this file has and no file before. */
+static grebe_status types_of_file(const struct manifest_group *group,
+                                  const struct format_reader *reader, const grebe_allocator *a,
+                                  struct ArrowSchema *types, size_t *n_missing, grebe_error *err)
+{
+    struct name_index index;
+    grebe_status st = schema_index(a, &reader->schema, &index, err);
+    for (size_t c = 0; c < group->columns.n && st == GREBE_OK; c++) {
+        const size_t *field = name_index_find(&index, manifest_column_at(group, c));
+        if (types[c].release == NULL && field != NULL && *field != SIZE_MAX) {
+            st = schema_copy(a, reader->schema.children[*field], &types[c], err);
+            *n_missing -= 1;
+        }
+    }
+    name_index_release(&index);
+    return st;
+}
+
 /* Columns of the group that no schema told of: types from the first file that has them. */
 static grebe_status columns_from_files(struct builder *b, size_t g, struct ArrowSchema *types,
                                        size_t n_missing, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct manifest_group *group = manifest_group_at(&b->snapshot->manifest, g);
-    const grebe_allocator *a = b->columns->arena.a;
     for (size_t f = 0; f < group->files.n && n_missing > 0 && st == GREBE_OK; f++) {
         struct format_reader *reader = NULL;
         st = data_reader_open(b->snapshot->ctx, b->store, b->snapshot->base, group,
                               manifest_file_at(group, f), &reader, err);
-        for (size_t c = 0; c < group->columns.n && st == GREBE_OK; c++) {
-            int field = 0;
-            if (types[c].release == NULL &&
-                schema_find(&reader->schema, manifest_column_at(group, c), &field, NULL) ==
-                    GREBE_OK) {
-                st = schema_copy(a, reader->schema.children[field], &types[c], err);
-                n_missing--;
-            }
-        }
-        if (reader != NULL) {
+        if (st == GREBE_OK) {
+            st = types_of_file(group, reader, b->columns->arena.a, types, &n_missing, err);
             reader->ops->close(reader);
         }
     }

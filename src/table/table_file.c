@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "table/packed.h"
+
 /* Types that differ only in these read alike: arrays carry neither. */
 enum {
     SAME_TYPE = SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA |
@@ -32,7 +34,8 @@ grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const 
     const struct file_format *format = NULL;
     struct buf path = BUF_INIT(ctx->a);
     struct file_hints hints = { manifest_file_size(file, "file_size"),
-                                manifest_file_size(file, "footer_size") };
+                                manifest_file_size(file, "footer_size"),
+                                manifest_file_size(file, FILE_INT96_US) != 0 };
     *out = NULL;
     GREBE_TRY(format_find(ctx, group->format.data, &format, err));
     GREBE_TRY(manifest_path_resolve(&path, base, FOLDER_DATA, file->path.data, err));
@@ -81,39 +84,70 @@ void data_file_drop(struct data_file *f)
     mem_free(f->a, f, sizeof *f);
 }
 
+/* Up to so many fields names are compared one by one. */
+enum { FEW_FIELDS = 64 };
+
+grebe_status table_find_field(const grebe_table *t, const struct ArrowSchema *file,
+                              const struct name_index *index, const char *stored, int *out,
+                              grebe_error *err)
+{
+    if (!t->is_packed) {
+        return index != NULL ? schema_find_indexed(file, index, stored, out, err)
+                             : schema_find(file, stored, out, err);
+    }
+    for (int64_t i = 0; i < file->n_children; i++) {
+        struct key_value id;
+        if (schema_metadata_find(file->children[i], PACKED_FIELD_ID, &id) &&
+            id.value_len == strlen(stored) && memcmp(id.value, stored, id.value_len) == 0) {
+            *out = (int)i;
+            return GREBE_OK;
+        }
+    }
+    *out = -1;
+    return GREBE_ENOTFOUND;
+}
+
 /* Find the table's columns of this group in the file and see whether types are the same. */
-static grebe_status match_columns(const grebe_table *t, struct data_file *f, grebe_error *err)
+static grebe_status match_column(const grebe_table *t, struct data_file *f, size_t column,
+                                 const struct name_index *index, grebe_error *err)
 {
     const struct columns *c = t->columns;
+    int32_t at = c->items[column].at;
+    int field = 0;
+    grebe_status st = table_find_field(t, &f->reader->schema, index, c->items[column].stored, &field,
+                                       err);
+    if (st == GREBE_ENOTFOUND) {
+        return GREBE_OK; /* read as null */
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    const struct ArrowSchema *found = f->reader->schema.children[field];
+    struct ArrowSchema expected = *c->schema.children[column];
+    expected.name = found->name; /* a shallow view: a rename is no difference */
+    f->field_of[at] = field;
+    f->widens[at] = !schema_equal(found, &expected, SAME_TYPE);
+    return f->widens[at] ? schema_widens(found, &expected, err) : GREBE_OK;
+}
+
+static grebe_status match_columns(const grebe_table *t, struct data_file *f, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct name_index index = { 0 };
+    bool is_wide = f->reader->schema.n_children > FEW_FIELDS;
     for (size_t i = 0; i < f->n_columns; i++) {
         f->field_of[i] = -1;
     }
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->items[i].group != (int32_t)f->group) {
-            continue;
-        }
-        int32_t at = c->items[i].at;
-        int field = 0;
-        grebe_status st = schema_find(&f->reader->schema, c->items[i].stored, &field, err);
-        if (st == GREBE_ENOTFOUND) {
-            continue; /* read as null */
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-        const struct ArrowSchema *found = f->reader->schema.children[field];
-        struct ArrowSchema expected = *c->schema.children[i];
-        expected.name = found->name; /* a shallow view: a rename is no difference */
-        f->field_of[at] = field;
-        f->widens[at] = !schema_equal(found, &expected, SAME_TYPE);
-        if (f->widens[at]) {
-            st = schema_widens(found, &expected, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
+    if (is_wide) {
+        st = schema_index(t->ctx->a, &f->reader->schema, &index, err);
+    }
+    for (size_t i = 0; i < t->columns->n && st == GREBE_OK; i++) {
+        if (t->columns->items[i].group == (int32_t)f->group) {
+            st = match_column(t, f, i, is_wide ? &index : NULL, err);
         }
     }
-    return GREBE_OK;
+    name_index_release(&index);
+    return st;
 }
 
 static grebe_status file_new(const grebe_table *t, size_t group, size_t file,

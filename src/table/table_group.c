@@ -61,28 +61,31 @@ static grebe_status is_apart(const struct ArrowSchema *field, const struct Arrow
 }
 
 /* Groups that the caller named come first, in the order named. */
-static grebe_status named_groups(const struct ArrowSchema *schema,
+static grebe_status named_groups(const grebe_allocator *a, const struct ArrowSchema *schema,
                                  const grebe_write_options *options, int *out, grebe_error *err)
 {
-    for (size_t g = 0; g < options->n_groups; g++) {
+    struct name_index index;
+    grebe_status st = schema_index(a, schema, &index, err);
+    for (size_t g = 0; g < options->n_groups && st == GREBE_OK; g++) {
         const grebe_group_spec *spec = &options->groups[g];
         if (spec->n_columns == 0) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "group %zu names no column", g);
+            st = GREBE_FAIL(err, GREBE_EINVAL, "group %zu names no column", g);
         }
-        for (size_t c = 0; c < spec->n_columns; c++) {
+        for (size_t c = 0; c < spec->n_columns && st == GREBE_OK; c++) {
             int column = 0;
-            grebe_status st = schema_find(schema, spec->columns[c], &column, err);
+            st = schema_find_indexed(schema, &index, spec->columns[c], &column, err);
             if (st != GREBE_OK) {
-                return error_wrap(err, st, "group %zu", g);
+                error_wrap(err, st, "group %zu", g);
+            } else if (out[column] >= 0) {
+                st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" is in groups %d and %zu",
+                                spec->columns[c], out[column], g);
+            } else {
+                out[column] = (int)g;
             }
-            if (out[column] >= 0) {
-                return GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" is in groups %d and %zu",
-                                  spec->columns[c], out[column], g);
-            }
-            out[column] = (int)g;
         }
     }
-    return GREBE_OK;
+    name_index_release(&index);
+    return st;
 }
 
 /* Ours: columns of their own, and one group for the rest. */
@@ -122,7 +125,7 @@ grebe_status group_columns(const grebe_allocator *a, const struct ArrowSchema *s
     }
     grebe_status st = policy_check(options, err);
     if (st == GREBE_OK) {
-        st = named_groups(schema, options, out, err);
+        st = named_groups(a, schema, options, out, err);
     }
     if (st == GREBE_OK && options->policy == GREBE_POLICY_SCHEMA_BASED) {
         st = policy_schema_based(a, schema, options, out, formats, &next, err);

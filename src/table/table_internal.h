@@ -40,6 +40,7 @@ struct grebe_table {
     char *path;
     int32_t compat;
     bool skip_checksums; /* set before the table is given away */
+    bool is_packed; /* columns are stored under the numbers of fields, not under names */
     struct snapshot *snapshot;
     const struct columns *columns; /* of the snapshot */
     /* Why there are no columns, in a table opened for inspection: reading is refused with this. */
@@ -113,6 +114,16 @@ grebe_status table_file_open(const grebe_table *t, size_t group, size_t file,
                              struct data_file **out, grebe_error *err);
 void data_file_drop(struct data_file *f); /* NULL accepted */
 struct data_file *data_file_keep(struct data_file *f);
+
+/**
+ * The field of a file in which a column is stored.
+ *
+ * @param index Of the file's schema; NULL: it is small.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL (two fields have the name).
+ */
+grebe_status table_find_field(const grebe_table *t, const struct ArrowSchema *file,
+                              const struct name_index *index, const char *stored, int *out,
+                              grebe_error *err);
 
 /** Open a data file of a manifest by its path and properties, whatever place it lies in. */
 grebe_status data_reader_open(grebe_context *ctx, struct io_store *store, const char *base,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* The manifest resolves a relative path below base/_data: one step up leads back to base ".". */
-static grebe_status stored_path(struct arena *arena, const char *path, manifest_text *out,
-                                grebe_error *err)
+grebe_status table_file_stored_path(struct arena *arena, const char *path, manifest_text *out,
+                                    grebe_error *err)
 {
     const char *prefix = path[0] == '/' ? "" : "../";
     size_t n = strlen(prefix) + strlen(path);
@@ -62,9 +62,21 @@ out:
     return st;
 }
 
+/* The wish travels with the file's entry, so that every opener of it follows. */
+static grebe_status wish_int96_us(struct arena *arena, struct manifest_file *file, grebe_error *err)
+{
+    struct avro_pair *pair = arena_array(arena, 1, sizeof *pair);
+    if (pair == NULL) {
+        return mem_fail(err, sizeof *pair, "a property");
+    }
+    file->properties = (struct avro_list){ pair, 1 };
+    grebe_status st = text_of(arena, FILE_INT96_US, &pair->key, err);
+    return st == GREBE_OK ? text_of(arena, "1", &pair->value, err) : st;
+}
+
 static grebe_status add_files(struct table_store *store, const char *const *paths, size_t n,
-                              const struct file_format *format, struct manifest *m,
-                              struct manifest_group *g, grebe_error *err)
+                              const struct file_format *format, bool is_int96_us,
+                              struct manifest *m, struct manifest_group *g, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct format_reader *reader = NULL;
@@ -76,7 +88,7 @@ static grebe_status add_files(struct table_store *store, const char *const *path
         return mem_fail(err, n * sizeof *files, "files");
     }
     for (size_t i = 0; i < n; i++) {
-        struct file_hints hints = { 0, 0 };
+        struct file_hints hints = { 0, 0, is_int96_us };
         GREBE_TRY(format->open(store->store, paths[i], &hints, &reader, err));
         if (i == 0) {
             GREBE_TRY(schema_copy(a, &reader->schema, &first, err));
@@ -86,7 +98,10 @@ static grebe_status add_files(struct table_store *store, const char *const *path
             goto out;
         }
         if (reader->n_rows > 0) {
-            GREBE_TRY(stored_path(&m->arena, paths[i], &files[n_files].path, err));
+            GREBE_TRY(table_file_stored_path(&m->arena, paths[i], &files[n_files].path, err));
+            if (is_int96_us) {
+                GREBE_TRY(wish_int96_us(&m->arena, &files[n_files], err));
+            }
             files[n_files++].row_end = reader->n_rows;
         }
         reader->ops->close(reader);
@@ -103,7 +118,8 @@ out:
 }
 
 grebe_status table_of_files(struct table_store *store, const char *const *paths, size_t n,
-                            const struct file_format *format, grebe_table **out, grebe_error *err)
+                            const struct file_format *format, bool is_int96_us, grebe_table **out,
+                            grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_context *ctx = store->store->ctx;
@@ -118,7 +134,7 @@ grebe_status table_of_files(struct table_store *store, const char *const *paths,
     }
     m.groups = (struct avro_list){ g, 1 };
     GREBE_TRY(text_of(&m.arena, format->name, &g->format, err));
-    GREBE_TRY(add_files(store, paths, n, format, &m, g, err));
+    GREBE_TRY(add_files(store, paths, n, format, is_int96_us, &m, g, err));
     GREBE_TRY(snapshot_new(ctx, ".", 0, &m, &snapshot, err));
     GREBE_TRY(table_new(ctx, store, paths[0], GREBE_COMPAT_NONE, snapshot, out, err));
     snapshot = NULL;

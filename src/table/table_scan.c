@@ -127,7 +127,11 @@ static grebe_status scan_open(struct scan *s, const grebe_scan_options *o, bool 
     GREBE_TRY(table_check_layout(s->table, err));
     if (o->where != NULL) {
         GREBE_TRY(expr_parse(a, o->where, &s->where, err));
-        GREBE_TRY(expr_bind(s->where, &s->table->columns->schema, err));
+        st = expr_bind(s->where, &s->table->columns->schema, err);
+        if (st != GREBE_OK && !(st == GREBE_ESCHEMA && table_is_milvus(s->table))) {
+            goto out; /* the reference drops a term whose types do not fit, and gives the row */
+        }
+        st = GREBE_OK;
     }
     if (table_is_milvus(s->table)) {
         expr_free(s->where); /* parsed and bound, then ignored, as the reference does */

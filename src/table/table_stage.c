@@ -179,7 +179,7 @@ static grebe_status make_folder(struct stage_run *run, grebe_error *err)
         st = mem_fail(err, folder.len, "a path");
     }
     if (st == GREBE_OK) {
-        st = io_make_folders(x->base->store->store, buf_text(&folder), x->is_durable, err);
+        st = txn_make_folders(x, buf_text(&folder), err);
     }
     run->has_folder = st == GREBE_OK;
     buf_release(&folder);

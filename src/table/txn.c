@@ -86,6 +86,51 @@ void txn_remove_files(struct grebe_txn *x, size_t begin)
         (void)!io_remove(x->base->store->store, ((const char *const *)x->files.items)[i], NULL);
     }
     x->files.n = begin < x->files.n ? begin : x->files.n;
+    while (begin == 0 && x->folders.n > 0) { /* those that somebody put something into stay */
+        const char *folder = ((const char *const *)x->folders.items)[--x->folders.n];
+        (void)!io_remove(x->base->store->store, folder, NULL);
+    }
+}
+
+/* Note the folders of the path that are not there, the outer ones first. */
+static grebe_status note_folders(struct grebe_txn *x, const char *path, grebe_error *err)
+{
+    struct io_info info;
+    size_t n = strlen(path);
+    size_t first = x->folders.n;
+    while (n > 0) {
+        const char *folder = arena_str(&x->arena, path, n);
+        if (folder == NULL) {
+            return mem_fail(err, n, "a path");
+        }
+        if (io_stat(x->base->store->store, folder, &info, NULL) != GREBE_ENOTFOUND) {
+            break;
+        }
+        const char **slot = op_push(&x->arena, &x->folders, sizeof *slot);
+        if (slot == NULL) {
+            return mem_fail(err, sizeof *slot, "a path");
+        }
+        *slot = folder;
+        while (n > 0 && path[n - 1] != '/') {
+            n--;
+        }
+        while (n > 0 && path[n - 1] == '/') {
+            n--;
+        }
+    }
+    const char **items = x->folders.items;
+    for (size_t i = first, k = x->folders.n; i + 1 < k; i++) {
+        const char *swap = items[i];
+        items[i] = items[--k];
+        items[k] = swap;
+    }
+    return GREBE_OK;
+}
+
+grebe_status txn_make_folders(struct grebe_txn *x, const char *path, grebe_error *err)
+{
+    grebe_status st = note_folders(x, path, err);
+    return st == GREBE_OK ? io_make_folders(x->base->store->store, path, x->is_durable, err) : st;
 }
 
 bool txn_has_changes(const struct grebe_txn *x)

@@ -137,7 +137,7 @@ static grebe_status publish(struct attempt *t, grebe_error *err)
     if (buf_text(&path) == NULL) {
         GREBE_TRY(mem_fail(err, path.len, "a path"));
     }
-    GREBE_TRY(io_make_folders(store, buf_text(&path), x->is_durable, err));
+    GREBE_TRY(txn_make_folders(x, buf_text(&path), err));
     buf_clear(&path);
     GREBE_TRY(version_path(&path, x->base->path, t->target, err));
     if (buf_text(&path) == NULL) {

@@ -356,7 +356,7 @@ static grebe_status import_file(struct import *m, const char *uri, grebe_error *
     struct io_store *store = m->x->base->store->store;
     const struct file_format *format = NULL;
     struct format_reader *r = NULL;
-    struct file_hints hints = { 0, 0 };
+    struct file_hints hints = { 0, 0, false };
     manifest_text stored;
     const char *path = NULL;
     bool is_there = false;

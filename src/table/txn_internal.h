@@ -77,6 +77,7 @@ struct grebe_txn {
     struct op_list additions;    /* struct staged * */
     struct ArrowSchema schema;   /* set_schema; empty: not */
     struct op_list files;        /* const char *: data files that this transaction wrote */
+    struct op_list folders;      /* const char *: that it made, the outer ones first */
     size_t n_imports;            /* of appends and additions: what grebe_txn_import made */
 };
 
@@ -104,8 +105,8 @@ grebe_status draft_apply(const struct grebe_txn *x, struct snapshot *base, struc
                          grebe_error *err);
 /** The column of this name; NULL: none. */
 struct draft_column *draft_find(const struct draft *d, const char *name);
-/** Whether some column is stored under this name. */
-bool draft_has_stored(const struct draft *d, const char *stored);
+/** Every name that a column is stored under, in groups. @param out Owned; name_index_release(). */
+grebe_status draft_index_stored(const struct draft *d, struct name_index *out, grebe_error *err);
 
 /** Set a statistics entry of a draft, in its sorted place. */
 grebe_status draft_set_stat(struct draft *d, const struct manifest_stat *stat, grebe_error *err);
@@ -196,7 +197,11 @@ grebe_status table_create_in(struct table_store *store, const char *path,
                              struct ArrowArrayStream *rows, const grebe_table_create_options *o,
                              grebe_table **out, grebe_error *err);
 
-/** Remove the data files that the transaction wrote, from number `begin` on. */
+/** Make a folder, and remember what of it was not there. */
+grebe_status txn_make_folders(struct grebe_txn *x, const char *path, grebe_error *err);
+
+/** Remove the data files that the transaction wrote, from number `begin` on; from the first on also the
+ *  folders that it made, as far as they are empty. */
 void txn_remove_files(struct grebe_txn *x, size_t begin);
 
 #endif

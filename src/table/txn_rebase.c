@@ -35,39 +35,39 @@ static bool same_stat(const struct manifest_stat *x, const struct manifest_stat 
     return is_same && same_pairs(&x->metadata, &y->metadata);
 }
 
-static const struct ArrowSchema *find_stored(const struct columns *c, const char *stored)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        if (strcmp(c->items[i].stored, stored) == 0) {
-            return c->schema.children[i];
-        }
-    }
-    return NULL;
-}
-
 /* Staged rows were written with the types of `from`: those of `to` must be the same. */
-static grebe_status check_types(const struct columns *from, const struct columns *to,
-                                grebe_error *err)
+static grebe_status check_types(const grebe_allocator *a, const struct columns *from,
+                                const struct columns *to, grebe_error *err)
 {
+    grebe_status st = GREBE_OK;
+    struct name_index stored = { 0 };
+    GREBE_TRY(name_index_new(a, to->n, &stored, err));
+    for (size_t i = 0; i < to->n; i++) {
+        GREBE_TRY(name_index_add(&stored, to->items[i].stored, i, NULL, err));
+    }
     for (size_t i = 0; i < from->n; i++) {
         const struct ArrowSchema *old = from->schema.children[i];
-        const struct ArrowSchema *found = find_stored(to, from->items[i].stored);
+        const size_t *found = name_index_find(&stored, from->items[i].stored);
         if (found == NULL) {
-            return GREBE_FAIL(err, GREBE_ECONFLICT, "column \"%s\" was dropped meanwhile",
-                              old->name);
+            st = GREBE_FAIL(err, GREBE_ECONFLICT, "column \"%s\" was dropped meanwhile",
+                            old->name);
+            goto out;
         }
-        struct ArrowSchema view = *found;
+        struct ArrowSchema view = *to->schema.children[*found];
         view.name = old->name; /* renamed meanwhile: files know the stored name only */
         if (!schema_equal(old, &view, SCHEMA_EQUAL_IGNORE_METADATA)) {
-            return GREBE_FAIL(err, GREBE_ECONFLICT, "column \"%s\" has another type meanwhile",
-                              old->name);
+            st = GREBE_FAIL(err, GREBE_ECONFLICT, "column \"%s\" has another type meanwhile",
+                            old->name);
+            goto out;
         }
     }
     if (to->n != from->n) {
-        return GREBE_FAIL(err, GREBE_ECONFLICT,
-                          "the table had %zu columns and has %zu meanwhile", from->n, to->n);
+        st = GREBE_FAIL(err, GREBE_ECONFLICT,
+                        "the table had %zu columns and has %zu meanwhile", from->n, to->n);
     }
-    return GREBE_OK;
+out:
+    name_index_release(&stored);
+    return st;
 }
 
 static grebe_status check_rows(const struct snapshot *from, const struct snapshot *to,
@@ -121,7 +121,7 @@ grebe_status rebase_check(const struct grebe_txn *x, struct snapshot *from, stru
     if (x->appends.n > 0 || x->schema.release != NULL) {
         GREBE_TRY(snapshot_columns(from, store, is_milvus, &old, err));
         GREBE_TRY(snapshot_columns(to, store, is_milvus, &now, err));
-        GREBE_TRY(check_types(old, now, err));
+        GREBE_TRY(check_types(x->ctx->a, old, now, err));
     }
     if (x->additions.n > 0) {
         GREBE_TRY(check_rows(from, to, "columns were", err));

@@ -15,7 +15,24 @@ struct incoming {
     struct ArrowArray first; /* empty: the stream has no batch */
 };
 
-static grebe_status read_head(struct ArrowArrayStream *rows, struct incoming *in, grebe_error *err)
+static grebe_status check_names(const grebe_allocator *a, const struct ArrowSchema *schema,
+                                grebe_error *err)
+{
+    struct name_index names;
+    grebe_status st = schema_index(a, schema, &names, err);
+    for (int64_t i = 0; st == GREBE_OK && i < schema->n_children; i++) {
+        const char *name = schema->children[i]->name;
+        if (name[0] == '\0' || *name_index_find(&names, name) == SIZE_MAX) {
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "rows: %s name \"%.64s\"",
+                            name[0] == '\0' ? "a column has the" : "two columns have the", name);
+        }
+    }
+    name_index_release(&names);
+    return st;
+}
+
+static grebe_status read_head(const grebe_allocator *a, struct ArrowArrayStream *rows,
+                              struct incoming *in, grebe_error *err)
 {
     grebe_status st = stream_schema(rows, &in->schema, err);
     if (st == GREBE_OK) {
@@ -25,14 +42,8 @@ static grebe_status read_head(struct ArrowArrayStream *rows, struct incoming *in
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "rows: expected a struct type, found \"%.32s\"",
                         in->schema.format);
     }
-    for (int64_t i = 0; st == GREBE_OK && i < in->schema.n_children; i++) {
-        int found = 0;
-        const char *name = in->schema.children[i]->name;
-        st = schema_find(&in->schema, name, &found, err);
-        if (st == GREBE_EINVAL || (st == GREBE_OK && name[0] == '\0')) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "rows: %s name \"%.64s\"",
-                            name[0] == '\0' ? "a column has the" : "two columns have the", name);
-        }
+    if (st == GREBE_OK) {
+        st = check_names(a, &in->schema, err);
     }
     if (st == GREBE_OK) {
         st = stream_next(rows, &in->first, err);
@@ -90,14 +101,14 @@ static grebe_status alloc_columns(struct stage *s, size_t g, size_t n, grebe_err
 
 /* A name for new values of a column: another one where an earlier column, renamed since, still
  * has this one in its files. */
-static grebe_status stored_name(grebe_txn *x, const struct draft *d, const char *name,
+static grebe_status stored_name(grebe_txn *x, const struct name_index *taken, const char *name,
                                 const char **out, grebe_error *err)
 {
     char number[24];
     struct buf text = BUF_INIT(x->ctx->a);
     grebe_status st = buf_put_text(&text, name, err);
     for (unsigned i = 2; st == GREBE_OK && buf_text(&text) != NULL &&
-                         draft_has_stored(d, buf_text(&text)); i++) {
+                         name_index_find(taken, buf_text(&text)) != NULL; i++) {
         buf_clear(&text);
         snprintf(number, sizeof number, ".%u", i);
         st = buf_put_text(&text, name, err);
@@ -122,6 +133,7 @@ static grebe_status plan_new_columns(struct stage *s, const struct draft *d,
     const grebe_allocator *a = s->txn->ctx->a;
     size_t n = (size_t)in->schema.n_children;
     size_t n_groups = 0;
+    struct name_index taken = { 0 };
     const char *format = s->options->file_format != NULL ? s->options->file_format : "parquet";
     int *group_of = mem_alloc_zero(a, n * sizeof *group_of);
     const char **formats = mem_alloc_zero(a, n * sizeof *formats);
@@ -146,10 +158,12 @@ static grebe_status plan_new_columns(struct stage *s, const struct draft *d,
         g->columns[g->n_columns - ++g->n_filled] = (int)i;
         g->format = formats[i] != NULL ? formats[i] : g->format;
     }
+    GREBE_TRY(draft_index_stored(d, &taken, err));
     for (size_t i = 0; i < n; i++) {
-        GREBE_TRY(stored_name(s->txn, d, in->schema.children[i]->name, &s->stored[i], err));
+        GREBE_TRY(stored_name(s->txn, &taken, in->schema.children[i]->name, &s->stored[i], err));
     }
 out:
+    name_index_release(&taken);
     mem_free(a, group_of, n * sizeof *group_of);
     mem_free(a, formats, n * sizeof *formats);
     return st;
@@ -159,6 +173,7 @@ out:
 static grebe_status plan_old_columns(struct stage *s, const struct draft *d, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
+    struct name_index stored = { 0 };
     const grebe_allocator *a = s->txn->ctx->a;
     GREBE_TRY(schema_new(a, "+s", "", false, (int64_t)d->n_columns, &s->schema, err));
     for (size_t i = 0; i < d->n_columns; i++) {
@@ -171,8 +186,10 @@ static grebe_status plan_old_columns(struct stage *s, const struct draft *d, gre
         GREBE_TRY(schema_copy(a, &d->columns[i].field, s->schema.children[i], err));
     }
     GREBE_TRY(alloc_groups(s, d->m.groups.n, err));
+    GREBE_TRY(name_index_new(a, d->n_columns, &stored, err));
     for (size_t i = 0; i < d->n_columns; i++) {
         s->stored[i] = d->columns[i].stored;
+        GREBE_TRY(name_index_add(&stored, s->stored[i], i, NULL, err));
     }
     for (size_t g = 0; g < d->m.groups.n; g++) {
         const struct manifest_group *group = manifest_group_at(&d->m, g);
@@ -180,20 +197,17 @@ static grebe_status plan_old_columns(struct stage *s, const struct draft *d, gre
         s->groups[g].number = g;
         s->groups[g].format = group->format.data;
         for (size_t c = 0; c < group->columns.n; c++) {
-            size_t k = 0;
-            while (k < d->n_columns &&
-                   strcmp(d->columns[k].stored, manifest_column_at(group, c)) != 0) {
-                k++;
-            }
-            if (k == d->n_columns) {
+            const size_t *k = name_index_find(&stored, manifest_column_at(group, c));
+            if (k == NULL) {
                 st = GREBE_FAIL(err, GREBE_ECORRUPT, "column \"%.64s\" of group %zu has no type",
                                 manifest_column_at(group, c), g);
                 goto out;
             }
-            s->groups[g].columns[c] = (int)k;
+            s->groups[g].columns[c] = (int)*k;
         }
     }
 out:
+    name_index_release(&stored);
     return st;
 }
 
@@ -233,7 +247,7 @@ static grebe_status append_rows(grebe_txn *x, struct ArrowArrayStream *rows,
                           "append: rows come before new columns in one transaction");
     }
     GREBE_TRY(stage_init(&s, x, plan, err));
-    GREBE_TRY(read_head(rows, &in, err));
+    GREBE_TRY(read_head(x->ctx->a, rows, &in, err));
     GREBE_TRY(draft_apply(x, x->base->snapshot, &d, err));
     if (d.m.groups.n == 0) {
         GREBE_TRY(plan_new_columns(&s, &d, &in, 0, err));
@@ -267,14 +281,16 @@ static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
     struct draft d = { .a = x->ctx->a };
     struct stage s = { .txn = x };
     struct staged *made = NULL;
+    struct name_index names = { 0 };
     size_t files_begin = x->files.n;
     GREBE_TRY(stage_init(&s, x, plan, err));
-    GREBE_TRY(read_head(rows, &in, err));
+    GREBE_TRY(read_head(x->ctx->a, rows, &in, err));
     GREBE_TRY(draft_apply(x, x->base->snapshot, &d, err));
-    for (int64_t i = 0; i < in.schema.n_children; i++) {
-        if (draft_find(&d, in.schema.children[i]->name) != NULL) {
+    GREBE_TRY(schema_index(x->ctx->a, &in.schema, &names, err));
+    for (size_t i = 0; i < d.n_columns; i++) {
+        if (name_index_find(&names, d.columns[i].name) != NULL) {
             st = GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already",
-                            in.schema.children[i]->name);
+                            d.columns[i].name);
             goto out;
         }
     }
@@ -286,6 +302,7 @@ static grebe_status add_new_columns(grebe_txn *x, struct ArrowArrayStream *rows,
     GREBE_TRY(stage_write(&s, rows, &in.schema, &in.first, &made, err));
     st = txn_record(x, &x->additions, made, files_begin, err);
 out:
+    name_index_release(&names);
     stage_release(&s);
     if (d.columns != NULL || d.base != NULL) {
         draft_release(&d);

@@ -108,8 +108,8 @@ def test_dictionaries_of_batches_that_differ_grow_in_files(tmp_path):
     assert pyarrow_reads(path)["d"].to_pylist() == want
     assert grebe.read(path).to_pyarrow()["d"].to_pylist() == want
     with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)) as w:
-        w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays([0, 1], ["a", "b"]), "n": pa.array([0, 1])}))
-        w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays([2, 0], ["a", "b", "c"]), "n": pa.array([0, 1])}))
+        w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), ["a", "b"]), "n": pa.array([0, 1])}))
+        w.write_batch(pa.record_batch({"d": pa.DictionaryArray.from_arrays(pa.array([2, 0], pa.int32()), ["a", "b", "c"]), "n": pa.array([0, 1])}))
     assert grebe.read(path).to_pyarrow()["d"].to_pylist() == ["a", "b", "c", "a"]
 
 

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import decimal
+import json
 import math
 import pathlib
 import sys
@@ -178,10 +179,26 @@ def test_checksums_that_do_not_fit():
             read(name, column)
 
 
+def test_checksums_left_uncompared_give_the_rows():
+    for name in ("datapage_v1-corrupt-checksum", "rle-dict-uncompressed-corrupt-checksum"):
+        assert_same(read(name, verify=False), pq.read_table(path_of(name)))
+
+
 def test_int96_beyond_nanoseconds_is_an_error():
     """Others wrap the last row, or cut to microseconds."""
     with pytest.raises(grebe.SchemaMismatch, match="INT96"):
         read("int96_from_spark")
+
+
+def test_int96_in_microseconds():
+    ran = run("scan", path_of("int96_from_spark"), "--int96", "us", "--cast", "a=int64", "--format", "json")
+    assert [row["a"] for row in json.loads(ran.out)] == [1704141296123456, 1704070800000000, 253402225200000000, 1735599600000000,
+                                                         None, 9089380393200000000]
+    ran = run("schema", path_of("alltypes_plain"), "--int96", "us", "--format", "json")
+    assert {f["name"]: f["type"] for f in json.loads(ran.out)["fields"]}["timestamp_col"] == "timestamp[us]"
+    whole = read("alltypes_plain").column("timestamp_col").cast(pa.timestamp("us"), safe=False)
+    rows = run("scan", path_of("alltypes_plain"), "--int96", "us", "--format", "arrow").rows()
+    assert rows.column("timestamp_col").to_pylist() == whole.to_pylist()
 
 
 def test_a_page_of_a_gibibyte_is_refused():

@@ -5,6 +5,7 @@ import datetime
 import gc
 import multiprocessing
 import os
+import pathlib
 import pickle
 import threading
 
@@ -363,3 +364,27 @@ def test_set_threads(table, data):
     for n in (1, 3, None):
         grebe.set_threads(n)
         assert pa.table(table.scan()).to_pydict() == data.to_pydict()
+
+
+def test_a_failed_create_leaves_nothing(tmp_path):
+    """Folders that it made go again; those that were there stay, with what is in them."""
+    def rows():
+        yield pa.record_batch({"a": [1, 2]})
+        raise RuntimeError("no more")
+    def create(path):
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), rows())
+        with pytest.raises(grebe.Error):
+            grebe.create(path, reader, durable=False)
+    create(tmp_path / "a" / "b" / "t")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "a" / "t" / "_data").mkdir(parents=True)
+    (tmp_path / "a" / "t" / "_data" / "mine").write_text("x")
+    create(tmp_path / "a" / "t")
+    create(tmp_path / "a" / "u")
+    assert [p.relative_to(tmp_path) for p in sorted(tmp_path.rglob("*"))] == [pathlib.Path(p) for p in ("a", "a/t", "a/t/_data", "a/t/_data/mine")]
+    table = grebe.create(tmp_path / "a" / "u", {"a": [1]}, durable=False)
+    with pytest.raises(RuntimeError):
+        with table.transaction(durable=False) as txn:
+            txn.append({"a": [2]})
+            raise RuntimeError
+    assert len(list((tmp_path / "a" / "u" / "_data").iterdir())) == 1 and grebe.open(tmp_path / "a" / "u").num_rows == 1

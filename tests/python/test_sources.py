@@ -56,8 +56,21 @@ def test_ten_thousand_files_are_one_source(tmp_path):
     assert got["i"].to_pylist() == list(range(10_000))
 
 
+def test_text_files_meet_in_types_that_lose_nothing(tmp_path):
+    (tmp_path / "1.csv").write_text("a,b,c\n1,2,x\n2,3,007\n")
+    (tmp_path / "2.csv").write_text("a,b,c\n1.5,z,7\n")
+    (tmp_path / "3.jsonl").write_text('{"b": true, "d": 1}\n')
+    got = plain(grebe.read(str(tmp_path / "*")))
+    assert got.to_pydict() == {"a": [1.0, 2.0, 1.5, None], "b": ["2", "3", "z", "true"], "c": ["x", "007", "7", None],
+                               "d": [None, None, None, 1]}
+    assert plain(grebe.read(str(tmp_path / "*.csv"), where="c = '7' and a > 1")).to_pydict() == {"a": [1.5], "b": ["z"], "c": ["7"]}
+    (tmp_path / "4.csv").write_text("a\n9007199254740993\n")
+    with pytest.raises(grebe.SchemaMismatch, match=r'4\.csv: column "a": row 0: 9007199254740993 does not fit double'):
+        list(grebe.read(str(tmp_path / "*.csv"), columns=["a"]))
+
+
 def test_types_that_do_not_meet_name_file_and_column(folder):
-    (folder / "bad.csv").write_text("id,x\nu,1\n")
+    (folder / "bad.csv").write_text("id,x\nu,1\n")  # p0's id is no text: nothing to read another way
     with pytest.raises(grebe.SchemaMismatch, match=r'bad\.csv: column "id": expected int64, found string'):
         grebe.read([folder / "p0.parquet", folder / "bad.csv"])
     with pytest.raises(grebe.NotFound, match="nothing matches"):

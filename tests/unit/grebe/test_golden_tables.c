@@ -81,7 +81,7 @@ static void read_expected(grebe_context *ctx, struct io_store *store, const char
     char path[512];
     const struct file_format *format = NULL;
     struct format_reader *reader = NULL;
-    struct file_hints hints = { 0, 0 };
+    struct file_hints hints = { 0, 0, false };
     struct call call = call_options_resolve(ctx, NULL);
     snprintf(path, sizeof path, FOLDER "%s.parquet", name);
     assert_ok(format_find(ctx, "parquet", &format, &err));

@@ -95,6 +95,8 @@ static const char *const small_files[] = {
     "testing/old_list_structure.parquet", "testing/nan_in_stats.parquet",
     "testing/byte_array_decimal.parquet", "testing/page_v2_empty_compressed.parquet",
     "testing/map_no_value.parquet",       "milvus/column_group_1.parquet",
+    "testing/datapage_v2.snappy.parquet", "testing/rle_boolean_encoding.parquet",
+    "testing/rle-dict-snappy-checksum.parquet", "testing/data_index_bloom_encoding_stats.parquet",
 };
 enum { N_SMALL = sizeof small_files / sizeof *small_files };
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text files among several sources: types were only inferred, so there is more than one way to meet. */
+#include "grebe/source_many.h"
+
+#include <string.h>
+
+#include "arrow/schema_union.h"
+
+/* ---- types ---- */
+
+static bool unites(const grebe_allocator *a, const struct ArrowSchema *x, const struct ArrowSchema *y)
+{
+    const struct ArrowSchema *fields[2] = { x, y };
+    struct ArrowSchema all = { 0 }, more = { 0 };
+    bool is_good = schema_struct(a, &fields[0], 1, &all, NULL) == GREBE_OK &&
+                   schema_struct(a, &fields[1], 1, &more, NULL) == GREBE_OK &&
+                   schema_unite(a, &all, &more, NULL) == GREBE_OK;
+    schema_release(&all);
+    schema_release(&more);
+    return is_good;
+}
+
+static bool is_number(const struct ArrowSchema *s)
+{
+    return strlen(s->format) == 1 && strchr("lLg", s->format[0]) != NULL;
+}
+
+static grebe_status retype(const grebe_allocator *a, struct ArrowSchema *field, const char *format,
+                           grebe_error *err)
+{
+    struct ArrowSchema other;
+    grebe_status st = schema_new(a, format, field->name, true, 0, &other, err);
+    if (st == GREBE_OK) {
+        schema_release(field);
+        schema_move(field, &other);
+    }
+    return st;
+}
+
+/* A column of both that does not unite, and that is text everywhere. */
+static grebe_status meet_column(const grebe_allocator *a, struct ArrowSchema *x, struct ArrowSchema *y,
+                                grebe_error *err)
+{
+    bool has_double = x->format[0] == 'g' || y->format[0] == 'g';
+    const char *format = is_number(x) && is_number(y) && has_double ? "g" : "u";
+    grebe_status st = retype(a, x, format, err);
+    return st == GREBE_OK ? retype(a, y, format, err) : st;
+}
+
+grebe_status many_meet_text(struct source_many *m, struct ArrowSchema *schema, bool is_text,
+                            grebe_error *err)
+{
+    const grebe_allocator *a = m->ctx->a;
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        grebe_status st = GREBE_OK;
+        int at = 0;
+        bool is_known = m->schema.release != NULL &&
+                        schema_find(&m->schema, schema->children[i]->name, &at, NULL) == GREBE_OK;
+        if (!is_known) {
+            st = buf_put_byte(&m->is_text, is_text, err); /* where schema_unite will put the field */
+        } else if (!is_text) {
+            m->is_text.data[at] = false;
+        } else if (m->is_text.data[at] && schema->children[i]->n_children == 0 &&
+                   m->schema.children[at]->n_children == 0 &&
+                   !unites(a, m->schema.children[at], schema->children[i])) {
+            st = meet_column(a, m->schema.children[at], schema->children[i], err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    return GREBE_OK;
+}
+
+/* ---- reading ---- */
+
+/* What the caller gave, and the union's strings that the file has. */
+static grebe_status schema_for(const struct source_many *m, grebe_source *source,
+                               struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = m->ctx->a;
+    struct ArrowSchema own = { 0 };
+    struct buf fields = BUF_INIT(a);
+    int at = 0;
+    GREBE_TRY(grebe_source_schema(source, &own, err));
+    for (int64_t i = 0; m->text_schema.release != NULL && i < m->text_schema.n_children; i++) {
+        GREBE_TRY(buf_put(&fields, &m->text_schema.children[i], sizeof m->text_schema.children[i], err));
+    }
+    for (int64_t i = 0; i < m->schema.n_children; i++) {
+        struct ArrowSchema *field = m->schema.children[i];
+        bool is_given = m->text_schema.release != NULL &&
+                        schema_find(&m->text_schema, field->name, &at, NULL) == GREBE_OK;
+        if (!is_given && strcmp(field->format, "u") == 0 &&
+            schema_find(&own, field->name, &at, NULL) == GREBE_OK &&
+            strcmp(own.children[at]->format, "u") != 0) {
+            GREBE_TRY(buf_put(&fields, &field, sizeof field, err));
+        }
+    }
+    st = schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
+                       fields.len / sizeof(struct ArrowSchema *), out, err);
+out:
+    schema_release(&own);
+    buf_release(&fields);
+    return st;
+}
+
+grebe_status many_reopen(const struct source_many *m, const struct source_part *part,
+                         grebe_source **out, grebe_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+    grebe_source_options o = m->options;
+    grebe_text_options text = GREBE_TEXT_OPTIONS_INIT;
+    grebe_status st = source_open_one(m->ctx, part->uri, &o, out, err);
+    if (st != GREBE_OK || source_text_format(grebe_source_format(*out)) == NULL) {
+        return st;
+    }
+    st = schema_for(m, *out, &schema, err);
+    size_t n_given = m->text_schema.release != NULL ? (size_t)m->text_schema.n_children : 0;
+    if (st == GREBE_OK && (size_t)schema.n_children > n_given) {
+        grebe_source_close(*out);
+        *out = NULL;
+        text = m->options.text != NULL ? m->text : text;
+        text.schema = &schema;
+        o.text = &text;
+        st = source_open_one(m->ctx, part->uri, &o, out, err);
+    }
+    schema_release(&schema);
+    return st;
+}
+
+grebe_status many_cast(const struct source_many *m, const struct ArrowSchema *wanted,
+                       struct ArrowArrayStream *rows, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArrayStream cast = { 0 };
+    struct buf casts = BUF_INIT(m->ctx->a);
+    int at = 0;
+    GREBE_TRY(stream_schema(rows, &schema, err));
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        const struct ArrowSchema *field = schema.children[i];
+        GREBE_TRY(schema_find(wanted, field->name, &at, err));
+        if (strcmp(wanted->children[at]->format, "g") == 0 && is_number(field) && field->format[0] != 'g') {
+            const grebe_column_cast one = { field->name, "double" };
+            GREBE_TRY(buf_put(&casts, &one, sizeof one, err));
+        }
+    }
+    if (casts.len > 0) {
+        GREBE_TRY(grebe_rows_cast(m->ctx, rows, (const grebe_column_cast *)(void *)casts.data,
+                                  casts.len / sizeof(grebe_column_cast), &cast, err));
+        stream_move(rows, &cast);
+    }
+out:
+    buf_release(&casts);
+    schema_release(&schema);
+    return st;
+}
