@@ -308,8 +308,9 @@ static const struct cmd cmd_convert_spec = {
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",
-    "Footer, schema, row groups, encodings, sizes, statistics and page index of a Parquet file, as JSON "
-    "(docs/json/README.md); laid out for people unless --format json.",
+    "Of a Parquet file a row for each column of a row group: encodings, codec, sizes, pages, indexes, bounds; of an "
+    "Arrow file one for each batch; of text and streams the columns. --format json tells all that the footer, "
+    "the page headers and the indexes say (docs/json/inspect.md).",
     "grebe inspect words/_data/0_*.parquet",
     inspect_options, NULL, 1, 1, cmd_inspect
 };

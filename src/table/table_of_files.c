@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/name_index.h"
+
 /* The manifest resolves a relative path below base/_data: one step up leads back to base ".". */
 grebe_status table_file_stored_path(struct arena *arena, const char *path, manifest_text *out,
                                     grebe_error *err)
@@ -62,6 +64,24 @@ out:
     return st;
 }
 
+/* Columns of a table are known by their names. */
+static grebe_status check_names(const grebe_allocator *a, const struct ArrowSchema *schema,
+                                const char *path, grebe_error *err)
+{
+    struct name_index names;
+    bool is_there = false;
+    grebe_status st = name_index_new(a, (size_t)schema->n_children, &names, err);
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
+        const char *name = schema->children[i]->name;
+        st = name_index_add(&names, name, (size_t)i, &is_there, err);
+        if (st == GREBE_OK && is_there) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s: two columns are named \"%.64s\"", path, name);
+        }
+    }
+    name_index_release(&names);
+    return st;
+}
+
 /* The wish travels with the file's entry, so that every opener of it follows. */
 static grebe_status wish_int96_us(struct arena *arena, struct manifest_file *file, grebe_error *err)
 {
@@ -92,6 +112,7 @@ static grebe_status add_files(struct table_store *store, const char *const *path
         GREBE_TRY(format->open(store->store, paths[i], &hints, &reader, err));
         if (i == 0) {
             GREBE_TRY(schema_copy(a, &reader->schema, &first, err));
+            GREBE_TRY(check_names(a, &first, paths[0], err));
         } else if (!schema_equal(&first, &reader->schema,
                                  SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA)) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected the columns of %s", paths[i], paths[0]);
