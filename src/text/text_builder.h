@@ -55,8 +55,8 @@ grebe_status text_builder_grow_text(struct text_builder *b, size_t extra, grebe_
 static inline grebe_status text_builder_reserve_text(struct text_builder *b, size_t extra,
                                                      grebe_error *err)
 {
-    return b->text_capacity - b->text_len >= extra ? GREBE_OK
-                                                   : text_builder_grow_text(b, extra, err);
+    bool is_there = b->chars != NULL && b->text_capacity - b->text_len >= extra;
+    return is_there ? GREBE_OK : text_builder_grow_text(b, extra, err);
 }
 
 /** The bitmap that the first null needs. */
