@@ -101,7 +101,7 @@ out:
         grebe_context_free(ctx);
     }
     for (int v = 1; v <= 2; v++) {
-        char manifest[96];
+        char manifest[160];
         snprintf(manifest, sizeof manifest, "%s/_metadata/manifest-%d.avro", path, v);
         unlink(manifest);
     }
