@@ -42,65 +42,22 @@ int cmd_convert(struct cli *cli)
 
 /* ---- inspect ---- */
 
-/* JSON laid out for people, as it arrives: a line per member, two spaces a level. */
-struct layout {
-    struct cli *cli;
-    int depth;
-    bool is_compact, in_string, is_escaped;
-};
-
-static void new_line(struct layout *l)
-{
-    out_printf("\n%*s", 2 * l->depth, "");
-}
-
-static int write_laid_out(void *write_ctx, const void *bytes, size_t len)
-{
-    struct layout *l = write_ctx;
-    const char *p = bytes;
-    if (l->is_compact) {
-        return out_write(l->cli, bytes, len);
-    }
-    for (size_t i = 0; i < len; i++) {
-        char c = p[i];
-        if (l->in_string) {
-            out_printf("%c", c);
-            l->in_string = c != '"' || l->is_escaped;
-            l->is_escaped = c == '\\' && !l->is_escaped;
-        } else if (c == '{' || c == '[') {
-            bool is_empty = i + 1 < len && (p[i + 1] == '}' || p[i + 1] == ']');
-            out_printf("%c", c);
-            l->depth++;
-            if (!is_empty) {
-                new_line(l);
-            }
-        } else if (c == '}' || c == ']') {
-            bool was_empty = i > 0 && (p[i - 1] == '{' || p[i - 1] == '[');
-            l->depth--;
-            if (!was_empty) {
-                new_line(l);
-            }
-            out_printf("%c", c);
-        } else if (c == ',') {
-            out_printf(",");
-            new_line(l);
-        } else {
-            out_printf(c == ':' ? ": " : "%c", c);
-            l->in_string = c == '"';
-        }
-    }
-    return 0;
-}
-
 int cmd_inspect(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    struct layout l = { cli, 0, cli->format != GREBE_PRINT_TABLE, false, false };
-    grebe_status st = grebe_file_inspect(cli->ctx, cli->positional[0],
-                                         opt_get(cli, "input-format"), write_laid_out, &l, &err);
+    struct ArrowArrayStream rows = { 0 };
+    const char *format = opt_get(cli, "input-format");
+    bool is_json = cli->format == GREBE_PRINT_JSON || cli->format == GREBE_PRINT_JSONL;
+    grebe_status st = is_json ? grebe_file_inspect(cli->ctx, cli->positional[0], format, out_write,
+                                                   cli, &err)
+                              : grebe_file_inspect_rows(cli->ctx, cli->positional[0], format, &rows,
+                                                        &err);
     if (st != GREBE_OK) {
         return out_error(cli, "inspect", &err);
     }
-    out_printf("\n");
-    return 0;
+    if (is_json) {
+        out_printf("\n");
+        return 0;
+    }
+    return out_rows(cli, &rows);
 }

@@ -301,15 +301,16 @@ static const struct cmd cmd_check_spec = {
 };
 static const struct cmd cmd_convert_spec = {
     "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
-    "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
-    ".jsonl. A file of that name is replaced in one step when everything is written.",
+    "DEST is written in the format that its name ends in: .parquet, .arrow (Arrow IPC file), .arrows (stream), "
+    ".csv, .tsv, .json, .jsonl, text also with .gz or .zst. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
     convert_options, read_options, 2, ANY, cmd_convert
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",
-    "Footer, schema, row groups, encodings, sizes, statistics and page index of a Parquet file, as JSON "
-    "(docs/json/README.md); laid out for people unless --format json.",
+    "Of a Parquet file a row for each column of a row group: encodings, codec, sizes, pages, indexes, bounds; of an "
+    "Arrow file one for each batch; of text and streams the columns. --format json tells all that the footer, "
+    "the page headers and the indexes say (docs/json/inspect.md).",
     "grebe inspect words/_data/0_*.parquet",
     inspect_options, NULL, 1, 1, cmd_inspect
 };

@@ -174,7 +174,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_stats(grebe_source *source,
  * (docs/json/inspect.md).
  *
  * @param ctx    Borrowed.
- * @param path   A file of a format with random access (Parquet). Borrowed.
+ * @param path   A file: Parquet, Arrow; of text and Arrow streams there are only the columns to tell. Borrowed.
  * @param format NULL: by content. Borrowed.
  * @param write  Called on the caller's thread, any number of times.
  * @param err    Details on failure; may be NULL.
@@ -185,6 +185,22 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_file_inspect(grebe_context *ctx, c
                                                            const char *format,
                                                            grebe_write_fn write, void *write_ctx,
                                                            grebe_error *err);
+
+/**
+ * The same as rows: for Parquet one a column of a row group (row_group, column, type, codec, encodings,
+ * values, nulls, stored_bytes, raw_bytes, pages, index, min, max), for Arrow files one a batch (batch, offset,
+ * rows, metadata_bytes, body_bytes, compression), for text and streams one a column (column, type).
+ *
+ * @param ctx, path, format As for grebe_file_inspect().
+ * @param out Owned by the caller; empty on failure.
+ * @param err Details on failure; may be NULL.
+ * @return As grebe_file_inspect().
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_file_inspect_rows(grebe_context *ctx,
+                                                                const char *path,
+                                                                const char *format,
+                                                                struct ArrowArrayStream *out,
+                                                                grebe_error *err);
 
 #ifdef __cplusplus
 }

@@ -501,7 +501,7 @@ typedef struct grebe_table_info {
     bool has_stored_schema; /**< has a body entry `grebe.schema` */
     const char *encoding;   /**< of the manifest: "avro" or "raw-v1" … */
     uint64_t manifest_bytes;
-    uint64_t data_bytes;    /**< sum of the groups' size_bytes */
+    uint64_t data_bytes;    /**< of the data files, each counted once */
     size_t n_groups;
     const grebe_group_info *groups; /**< shape [n_groups] */
     size_t n_indexes;

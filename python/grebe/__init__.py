@@ -17,7 +17,7 @@ from . import _core, _errors
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
 from ._rows import Batch, Chunks, Schema, Stream
-from ._table import Table, Transaction, _uri, _uris, open_table
+from ._table import Table, Transaction, _files, _uri, _uris, open_table
 
 _core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks)
 
@@ -45,7 +45,7 @@ def import_files(uri, paths, *, columns=None, check=False, format=None, profile=
                  durable=True):
     """Take existing files in place, without a copy: a new table where there is none, else rows or columns of the one
     in the folder. check: decode every value first."""
-    return _core.import_files(_uri(uri), _uris(paths), columns, check, format, on_conflict, message, durable, profile)
+    return _core.import_files(_uri(uri), _files(paths), columns, check, format, on_conflict, message, durable, profile)
 
 
 def read(source, columns=None, where=None, *, rows=None, limit=None, batch_rows=None, with_row_id=False, format=None,

@@ -2,6 +2,7 @@
 """Tables and transactions: thin classes over the C handles."""
 
 import datetime
+import glob
 import os
 
 from . import _core
@@ -13,6 +14,15 @@ def _uri(uri):
 
 def _uris(paths):
     return [_uri(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+
+
+def _files(paths):
+    """As _uris, with patterns such as "part-*.parquet" where no file is called so: the names in order."""
+    out = []
+    for path in _uris(paths):
+        found = sorted(glob.glob(path)) if glob.has_magic(path) and not os.path.exists(path) else []
+        out += found or [path]
+    return out
 
 
 def _at(version):
@@ -147,7 +157,7 @@ class Transaction:
         self._txn._add_columns(data, rows, options)
 
     def import_files(self, paths, *, columns=None, check=False, format=None):
-        self._txn._import(_uris(paths), columns, check, format)
+        self._txn._import(_files(paths), columns, check, format)
 
     def drop_columns(self, names):
         for name in [names] if isinstance(names, str) else names:

@@ -12,6 +12,8 @@
 #include "base/half.h"
 #include "base/number.h"
 
+static const double TWO_63 = 9223372036854775808.0, TWO_64 = 18446744073709551616.0;
+
 enum number_form { NUMBER_INT, NUMBER_UINT, NUMBER_REAL, NUMBER_DECIMAL };
 
 /* A value on its way. Bools and all times are NUMBER_INT. */
@@ -118,13 +120,13 @@ static enum fault to_i64(const struct number *n, int32_t scale, int64_t *out, ui
         if (isnan(n->real)) {
             return NOT_A_NUMBER;
         }
-        if (!(n->real >= -0x1p63 && n->real < 0x1p64)) {
+        if (!(n->real >= -TWO_63 && n->real < TWO_64)) {
             return OUT_OF_RANGE;
         }
         if (n->real != trunc(n->real)) {
             return LOSES_FRACTION;
         }
-        if (n->real >= 0x1p63) {
+        if (n->real >= TWO_63) {
             *high = (uint64_t)n->real;
         } else {
             *out = (int64_t)n->real;
@@ -183,8 +185,8 @@ static enum fault store_real(const struct arrow_type *f, const struct arrow_type
     if (isfinite(v) && !isfinite(kept)) {
         return OUT_OF_RANGE;
     }
-    bool is_exact = n->form == NUMBER_INT    ? kept < 0x1p63 && (int64_t)kept == n->i
-                    : n->form == NUMBER_UINT ? kept < 0x1p64 && (uint64_t)kept == n->u
+    bool is_exact = n->form == NUMBER_INT    ? kept < TWO_63 && (int64_t)kept == n->i
+                    : n->form == NUMBER_UINT ? kept < TWO_64 && (uint64_t)kept == n->u
                                              : true;
     return is_exact ? FITS : OUT_OF_RANGE;
 }

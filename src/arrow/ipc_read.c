@@ -26,13 +26,17 @@ bool ipc_sniff(const unsigned char *head, size_t head_len)
     if (head_len >= 8 && memcmp(head, ipc_file_magic, 6) == 0) {
         return true;
     }
-    if (head_len < 16 || load_le32(head) != UINT32_MAX) {
+    if (head_len < 16) {
         return false;
     }
-    /* A flatbuffer whose root offset lies inside it. */
-    uint32_t len = load_le32(head + 4);
-    uint32_t root = load_le32(head + 8);
-    return len >= 16 && len <= INT32_MAX && len % 8 == 0 && root >= 4 && root < len;
+    /* A flatbuffer whose root offset lies inside it. Before Arrow 0.15 the length came first: four letters
+     * make a larger number than any that is believed there. */
+    enum { OLD_LEN_MAX = 1 << 24 };
+    bool is_old = load_le32(head) != UINT32_MAX;
+    uint32_t len = load_le32(head + (is_old ? 0 : 4));
+    uint32_t root = load_le32(head + (is_old ? 4 : 8));
+    return len >= 16 && len <= (is_old ? OLD_LEN_MAX : INT32_MAX) && (is_old || len % 8 == 0) &&
+           root >= 4 && root < len;
 }
 
 static grebe_status read_source(struct ipc_stream *s, void *dst, size_t len, size_t *got,

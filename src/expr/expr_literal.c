@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/calendar.h"
 #include "base/half.h"
 #include "base/number.h"
 
@@ -35,18 +36,6 @@ static bool take_char(struct cursor *c, char ch)
     return false;
 }
 
-/* Days since 1970-01-01 of a date of the proleptic Gregorian calendar (Hinnant, "chrono-compatible
- * low-level date algorithms"). */
-static int64_t days_of(int64_t y, int64_t m, int64_t d)
-{
-    y -= m <= 2;
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t yoe = y - era * 400;
-    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return era * 146097 + doe - 719468;
-}
-
 static bool take_date(struct cursor *c, int64_t *days)
 {
     static const int lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -72,7 +61,7 @@ static bool take_date(struct cursor *c, int64_t *days)
     if (m < 1 || m > 12 || d < 1 || d > lengths[m - 1] || (m == 2 && d == 29 && !is_leap)) {
         return false;
     }
-    *days = days_of(y, m, d);
+    *days = calendar_days(y, (int)m, (int)d);
     return true;
 }
 

@@ -33,6 +33,15 @@ grebe_status source_stream_schema(struct grebe_source *s, struct ArrowSchema *ou
                                   grebe_error *err);
 grebe_status source_stream_scan(struct grebe_source *s, const grebe_scan_options *options,
                                 struct ArrowArrayStream *out, grebe_error *err);
+/**
+ * A file of a format read front to back, its columns by place: for files that a table cannot hold, because
+ * two of their columns have one name. source_chunks.c
+ *
+ * @param reader Moved in on success.
+ */
+grebe_status source_stream_of_reader(struct grebe_source *s, struct format_reader *reader,
+                                     grebe_error *err);
+
 /* ---- rows out of a stream ---- */
 
 /**
@@ -56,6 +65,11 @@ const char *source_packed_paths(const char *uri);
 /** @param paths Files separated by commas, or a folder with files that end in .parquet. */
 grebe_status source_packed_open(struct grebe_source *s, struct io_store *store, const char *paths,
                                 grebe_error *err);
+
+/** The format with random access that a file is of; NULL: none (text, streams, unknown). source_open.c */
+grebe_status source_format_of(grebe_context *ctx, struct io_store *store, const char *path,
+                              const char *format_name, const struct file_format **out,
+                              grebe_error *err);
 
 /* ---- text: source_text.c ---- */
 

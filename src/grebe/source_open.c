@@ -69,8 +69,8 @@ static grebe_status unknown_content(const grebe_context *ctx, const char *path, 
                                 ctx->registry->formats[i]->name);
     }
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                      "%s: expected a file of a known format (%s), found other content", path,
-                      known);
+                      "%s: expected a file of a known format (%s), or a name that ends in .csv, .tsv, .json "
+                      "or .jsonl, found other content (csv:PATH says what a file is)", path, known);
 }
 
 const char *source_forced_format(const grebe_context *ctx, const char *uri, char *name,
@@ -86,6 +86,26 @@ const char *source_forced_format(const grebe_context *ctx, const char *uri, char
     bool is_known = strcmp(name, "arrow") == 0 || source_text_format(name) != NULL ||
                     format_find(ctx, name, &ignored, NULL) == GREBE_OK;
     return is_known ? uri + n + 1 : NULL;
+}
+
+/* A file with two columns of one name, which no table has, as a stream. */
+static grebe_status open_as_stream(struct grebe_source *s, struct io_store *store, const char *path,
+                                   const struct file_format *format,
+                                   const grebe_source_options *o, grebe_error *err)
+{
+    struct format_reader *reader = NULL;
+    struct file_hints hints = { 0, 0, o->is_int96_us };
+    grebe_status st = format->open(store, path, &hints, &reader, err);
+    if (st == GREBE_OK) {
+        reader->skip_checksums = o->table != NULL && o->table->skip_checksums;
+        st = source_stream_of_reader(s, reader, err);
+        if (st != GREBE_OK) {
+            reader->ops->close(reader);
+        }
+    }
+    s->kind = GREBE_SOURCE_STREAM;
+    s->file_format = NULL;
+    return st;
 }
 
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
@@ -126,7 +146,9 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
     s->file_format = format;
     GREBE_TRY(buf_put_text(&s->path, path, err));
     st = table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err);
-    if (st == GREBE_OK) {
+    if (st == GREBE_EINVAL) {
+        st = open_as_stream(s, store->store, path, format, o, err);
+    } else if (st == GREBE_OK) {
         s->table->skip_checksums = o->table->skip_checksums;
     }
 out:
@@ -331,39 +353,16 @@ out:
     return st;
 }
 
-grebe_status grebe_file_inspect(grebe_context *ctx, const char *path, const char *format_name,
-                                grebe_write_fn write, void *write_ctx, grebe_error *err)
+grebe_status source_format_of(grebe_context *ctx, struct io_store *store, const char *path,
+                              const char *format_name, const struct file_format **out,
+                              grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    const struct file_format *format = NULL;
-    struct io_store *store = NULL;
-    struct format_reader *reader = NULL;
-    struct file_hints hints = { 0, 0, false };
     bool is_ipc = false;
-    GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && write != NULL);
-    struct buf text = BUF_INIT(ctx->a);
-    GREBE_TRY(io_local_new(ctx, &store, err));
-    if (format_name != NULL) {
-        GREBE_TRY(format_find(ctx, format_name, &format, err));
-    } else {
-        GREBE_TRY(sniff(store, path, &format, &is_ipc, err));
+    *out = NULL;
+    bool is_arrow = format_name != NULL && strcmp(format_name, "arrow") == 0;
+    if (format_name == NULL || is_arrow) {
+        return sniff(store, path, out, &is_ipc, err);
     }
-    if (format == NULL) {
-        st = is_ipc ? GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: an Arrow stream has no footer to show", path)
-                    : unknown_content(ctx, path, err);
-        goto out;
-    }
-    GREBE_TRY(format->open(store, path, &hints, &reader, err));
-    GREBE_TRY(reader->ops->inspect(reader, &text, err));
-    int failed = write(write_ctx, text.data, text.len);
-    if (failed != 0) {
-        st = GREBE_FAIL_SYS(err, GREBE_EIO, failed, "cannot write the output");
-    }
-out:
-    if (reader != NULL) {
-        reader->ops->close(reader);
-    }
-    buf_release(&text);
-    io_store_free(store);
-    return st;
+    return source_text_format(format_name) != NULL ? GREBE_OK
+                                                   : format_find(ctx, format_name, out, err);
 }

@@ -229,6 +229,19 @@ static void writer_free(struct format_writer *base)
 
 static const struct format_writer_ops writer_ops = {writer_write, writer_finish, writer_free};
 
+/* A level that the codec does not have is refused here, not by the first page that needs it. */
+static grebe_status try_level(struct pw_writer *w, grebe_error *err)
+{
+    struct codec_workspace ws = CODEC_WORKSPACE_INIT(w->a);
+    struct buf packed = BUF_INIT(w->a);
+    const grebe_status st = codec_compress(w->config.codec, w->config.level, "level", 5, &packed,
+                                           &ws, err);
+
+    buf_release(&packed);
+    codec_workspace_release(&ws);
+    return st;
+}
+
 static grebe_status choose_codec(struct pw_writer *w, const struct format_write_options *o,
                                  grebe_error *err)
 {
@@ -248,7 +261,7 @@ static grebe_status choose_codec(struct pw_writer *w, const struct format_write_
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "codec %s is not built in",
                           codec_name(w->config.codec));
     }
-    return GREBE_OK;
+    return o->compression_level == CODEC_LEVEL_DEFAULT ? GREBE_OK : try_level(w, err);
 }
 
 static grebe_status choose_layout(struct pw_writer *w, const struct format_write_options *o,
@@ -256,7 +269,16 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
 {
     struct pw_config *c = &w->config;
     const bool is_bulk = o->is_bulk && !c->is_milvus;
+    const bool is_chosen = o->data_page_version != 0 || o->page_bytes != 0 || o->page_rows != 0 ||
+                           o->is_without_statistics || o->is_without_page_index ||
+                           o->is_without_checksums || o->n_encodings > 0 ||
+                           o->n_bloom_columns > 0;
 
+    if (c->is_milvus && is_chosen) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "profile milvus: encodings, bloom filters, pages and what is left out "
+                          "cannot be chosen");
+    }
     if (o->data_page_version < 0 || o->data_page_version > 2) {
         return GREBE_FAIL(err, GREBE_EINVAL, "data page version: expected 1 or 2, found %d",
                           o->data_page_version);
@@ -271,7 +293,7 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
                           "bloom filters: expected a false positive rate between 0 and 1, found %g",
                           o->bloom_rate);
     }
-    c->is_v2 = o->data_page_version == 2 && !c->is_milvus;
+    c->is_v2 = o->data_page_version == 2;
     c->is_without_statistics = o->is_without_statistics;
     c->is_without_page_index = o->is_without_page_index;
     c->is_without_checksums = o->is_without_checksums;
@@ -283,7 +305,9 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
                    : is_bulk           ? PW_PAGE_ROWS_BULK
                                        : PW_PAGE_ROWS;
     c->vector_page_bytes = is_bulk ? PW_VECTOR_PAGE_BYTES_BULK : PW_VECTOR_PAGE_BYTES;
-    c->dictionary_bytes_max = is_bulk ? PW_DICT_BYTES_MAX_BULK : PW_DICT_BYTES_MAX;
+    c->dictionary_bytes_max = o->is_without_dictionary ? 0
+                              : is_bulk                ? PW_DICT_BYTES_MAX_BULK
+                                                       : PW_DICT_BYTES_MAX;
     c->bloom_rate = o->bloom_rate > 0 ? o->bloom_rate : BLOOM_RATE;
     return GREBE_OK;
 }

@@ -135,9 +135,10 @@ static void entry_bounds(const struct pw_chunk *c, const struct pw_page *p,
 {
     const uint32_t *index = (const uint32_t *)(const void *)s->index.data;
     const int64_t *entries = (const int64_t *)(const void *)s->entries.data;
+    const size_t n_entries = s->entries.len / sizeof *entries;
 
     memset(out, 0, sizeof *out);
-    memset(seen, 0, s->entries.len / sizeof *entries);
+    memset(seen, 0, n_entries);
     for (int64_t i = p->value_begin; i < p->value_begin + p->n_values; i++) {
         const uint32_t e = index[i];
 

@@ -15,11 +15,15 @@
 static grebe_status try_dictionary(struct pw_dictionary *d, const struct pw_config *config,
                                    size_t limit, bool *is_good, grebe_error *err)
 {
-    const bool is_asked =
-        d->c->leaf->is_dictionary || d->c->leaf->encoding == PQ_RLE_DICTIONARY;
+    const bool is_asked = (d->c->leaf->is_dictionary && config->dictionary_bytes_max > 0) ||
+                          d->c->leaf->encoding == PQ_RLE_DICTIONARY;
     const size_t bytes_max = is_asked ? PW_DICT_ASKED_BYTES_MAX : config->dictionary_bytes_max;
     const int64_t n = d->c->n_values;
     int64_t end = min_i64(n, PW_DICT_SAMPLE);
+    if (bytes_max == 0) { /* none are wanted */
+        *is_good = false;
+        return GREBE_OK;
+    }
     grebe_status st = pw_dictionary_add(d, end, err);
 
     *is_good = n > 0 && (is_asked || ((int64_t)pw_dictionary_count(d) * 2 <= end &&

@@ -149,10 +149,6 @@ grebe_status pw_apply_columns(struct pw_schema *schema,
 {
     grebe_status st = GREBE_OK;
 
-    if (options->is_profile_milvus && (options->n_encodings > 0 || options->n_bloom_columns > 0)) {
-        return GREBE_FAIL(err, GREBE_EINVAL,
-                          "profile milvus: encodings and bloom filters cannot be chosen");
-    }
     /* First what holds for all columns, so that a named one wins wherever it stands. */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < options->n_encodings && st == GREBE_OK; i++) {

@@ -286,7 +286,7 @@ struct pw_config {
     bool is_without_statistics, is_without_page_index, is_without_checksums;
     int64_t page_rows, page_bytes; /* of scalar pages */
     int64_t vector_page_bytes;
-    size_t dictionary_bytes_max;
+    size_t dictionary_bytes_max; /* 0: no dictionary */
     double bloom_rate;
 };
 

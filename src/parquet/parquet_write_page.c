@@ -199,7 +199,7 @@ static grebe_status encode_milvus(struct pw_chunk *c, const struct pw_config *co
     int64_t n_rows = 0;
     grebe_status st = GREBE_OK;
 
-    if (c->leaf->store == PW_BOOL) {
+    if (c->leaf->store == PW_BOOL || config->dictionary_bytes_max == 0) {
         GREBE_TRY(cut_milvus_plain(c, err));
         return put_bodies(c, config, NULL, s, err);
     }

@@ -208,6 +208,7 @@ static grebe_status write_stream(struct packed_writer *w, struct ArrowArrayStrea
         if (st == GREBE_OK && fit.length > 0) {
             w->rows = &fit;
             st = for_files(w, write_file, err);
+            w->rows = NULL;
             *n_rows += fit.length;
         }
         array_release(&fit);

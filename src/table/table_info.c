@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/table_internal.h"
 
+#include "base/name_index.h"
 
 struct info_result {
     grebe_table_info info; /* first */
@@ -129,6 +130,23 @@ static bool fill_stats(struct info_result *r, const grebe_table *t)
     return is_ok;
 }
 
+/* Bytes of the data files, each counted once however often it is listed. */
+static grebe_status sum_files(struct info_result *r, const grebe_table *table, grebe_error *err)
+{
+    struct name_index seen;
+    grebe_status st = name_index_new(table->ctx->a, 0, &seen, err);
+    for (size_t g = 0; g < r->info.n_groups; g++) {
+        const grebe_group_info *group = &r->info.groups[g];
+        for (size_t f = 0; f < group->n_files && st == GREBE_OK; f++) {
+            bool is_there = false;
+            st = name_index_add(&seen, group->files[f].path, 0, &is_there, err);
+            r->info.data_bytes += is_there ? 0 : group->files[f].size_bytes;
+        }
+    }
+    name_index_release(&seen);
+    return st;
+}
+
 grebe_status grebe_table_info_get(const grebe_table *table, grebe_table_info **out,
                                   grebe_error *err)
 {
@@ -153,9 +171,9 @@ grebe_status grebe_table_info_get(const grebe_table *table, grebe_table_info **o
     bool is_ok = groups != NULL;
     for (size_t g = 0; g < m->groups.n && is_ok; g++) {
         is_ok = fill_group(&r->arena, table, g, &groups[g], err);
-        r->info.data_bytes += groups[g].size_bytes;
     }
     r->info.groups = groups;
+    is_ok = is_ok && sum_files(r, table, err) == GREBE_OK;
     is_ok = is_ok && fill_indexes(r, table, err) && fill_stats(r, table);
     if (!is_ok) {
         grebe_table_info_free(&r->info);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/table_of_files.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/name_index.h"
 
 /* The manifest resolves a relative path below base/_data: one step up leads back to base ".". */
 grebe_status table_file_stored_path(struct arena *arena, const char *path, manifest_text *out,
@@ -62,16 +65,42 @@ out:
     return st;
 }
 
-/* The wish travels with the file's entry, so that every opener of it follows. */
-static grebe_status wish_int96_us(struct arena *arena, struct manifest_file *file, grebe_error *err)
+/* Columns of a table are known by their names. */
+static grebe_status check_names(const grebe_allocator *a, const struct ArrowSchema *schema,
+                                const char *path, grebe_error *err)
 {
-    struct avro_pair *pair = arena_array(arena, 1, sizeof *pair);
-    if (pair == NULL) {
-        return mem_fail(err, sizeof *pair, "a property");
+    struct name_index names;
+    bool is_there = false;
+    grebe_status st = name_index_new(a, (size_t)schema->n_children, &names, err);
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
+        const char *name = schema->children[i]->name;
+        st = name_index_add(&names, name, (size_t)i, &is_there, err);
+        if (st == GREBE_OK && is_there) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s: two columns are named \"%.64s\"", path, name);
+        }
     }
-    file->properties = (struct avro_list){ pair, 1 };
-    grebe_status st = text_of(arena, FILE_INT96_US, &pair->key, err);
-    return st == GREBE_OK ? text_of(arena, "1", &pair->value, err) : st;
+    name_index_release(&names);
+    return st;
+}
+
+/* Its size, and the wish, which travels with the file's entry so that every opener of it follows. */
+static grebe_status put_properties(struct arena *arena, struct manifest_file *file, uint64_t size,
+                                   bool is_int96_us, grebe_error *err)
+{
+    char digits[24];
+    grebe_status st = GREBE_OK;
+    struct avro_pair *pairs = arena_array(arena, 2, sizeof *pairs);
+    if (pairs == NULL) {
+        return mem_fail(err, 2 * sizeof *pairs, "properties");
+    }
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)size);
+    GREBE_TRY(text_of(arena, "file_size", &pairs[0].key, err));
+    GREBE_TRY(text_of(arena, digits, &pairs[0].value, err));
+    GREBE_TRY(text_of(arena, FILE_INT96_US, &pairs[1].key, err)); /* keys ascend */
+    GREBE_TRY(text_of(arena, "1", &pairs[1].value, err));
+    file->properties = (struct avro_list){ pairs, is_int96_us ? 2 : 1 };
+out:
+    return st;
 }
 
 static grebe_status add_files(struct table_store *store, const char *const *paths, size_t n,
@@ -92,6 +121,7 @@ static grebe_status add_files(struct table_store *store, const char *const *path
         GREBE_TRY(format->open(store->store, paths[i], &hints, &reader, err));
         if (i == 0) {
             GREBE_TRY(schema_copy(a, &reader->schema, &first, err));
+            GREBE_TRY(check_names(a, &first, paths[0], err));
         } else if (!schema_equal(&first, &reader->schema,
                                  SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA)) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected the columns of %s", paths[i], paths[0]);
@@ -99,9 +129,8 @@ static grebe_status add_files(struct table_store *store, const char *const *path
         }
         if (reader->n_rows > 0) {
             GREBE_TRY(table_file_stored_path(&m->arena, paths[i], &files[n_files].path, err));
-            if (is_int96_us) {
-                GREBE_TRY(wish_int96_us(&m->arena, &files[n_files], err));
-            }
+            GREBE_TRY(put_properties(&m->arena, &files[n_files], reader->file_size_bytes,
+                                     is_int96_us, err));
             files[n_files++].row_end = reader->n_rows;
         }
         reader->ops->close(reader);

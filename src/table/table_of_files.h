@@ -14,7 +14,7 @@
  * @param format Every file is of it.
  * @param is_int96_us As in struct file_hints.
  * @param out    Owned; grebe_table_close().
- * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ESCHEMA (a file with other columns); what opening gives.
+ * @return GREBE_OK; GREBE_EINVAL (two columns of one name); GREBE_ENOTFOUND; GREBE_ESCHEMA (a file with other columns); what opening gives.
  */
 grebe_status table_of_files(struct table_store *store, const char *const *paths, size_t n,
                             const struct file_format *format, bool is_int96_us, grebe_table **out,

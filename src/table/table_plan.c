@@ -77,11 +77,16 @@ static grebe_status place_column(const grebe_table *t, struct plan *p, int colum
     return GREBE_OK;
 }
 
-static grebe_status add_named(const grebe_table *t, struct plan *p, const char *name, size_t n_max,
-                              grebe_error *err)
+/* From so many names on they are looked up through an index. */
+enum { MANY_NAMES = 64 };
+
+static grebe_status add_named(const grebe_table *t, struct plan *p, const struct name_index *index,
+                              const char *name, size_t n_max, grebe_error *err)
 {
     int column = 0;
-    grebe_status st = schema_find(&t->columns->schema, name, &column, err);
+    grebe_status st = index != NULL
+                          ? schema_find_indexed(&t->columns->schema, index, name, &column, err)
+                          : schema_find(&t->columns->schema, name, &column, err);
     for (size_t i = 0; i < p->n_columns && st == GREBE_OK; i++) {
         if (p->columns[i].column == column) {
             return GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" is asked for twice", name);
@@ -128,6 +133,8 @@ grebe_status plan_new(const grebe_table *t, const char *const *names, size_t n_n
     size_t n_max = n_wanted + n_extra + 1;
     *out = (struct plan){ .a = t->ctx->a, .n_max = n_max };
     struct plan *p = out;
+    struct name_index index = { 0 };
+    bool is_wide = names != NULL && n_names >= MANY_NAMES;
     p->columns = mem_alloc_zero(p->a, n_max * sizeof *p->columns);
     p->groups = mem_alloc_zero(p->a, n_max * sizeof *p->groups);
     if (p->columns == NULL || p->groups == NULL) {
@@ -148,9 +155,12 @@ grebe_status plan_new(const grebe_table *t, const char *const *names, size_t n_n
         }
         p->columns[p->n_columns++] = (struct plan_column){ -1, -1, 0 };
     }
+    if (is_wide) {
+        GREBE_TRY(schema_index(p->a, &t->columns->schema, &index, err));
+    }
     for (size_t i = 0; i < n_wanted; i++) {
         if (names != NULL) {
-            GREBE_TRY(add_named(t, p, names[i], n_max, err));
+            GREBE_TRY(add_named(t, p, is_wide ? &index : NULL, names[i], n_max, err));
         } else {
             GREBE_TRY(place_column(t, p, (int)i, &p->columns[p->n_columns], n_max, err));
             p->n_columns++;
@@ -163,6 +173,7 @@ grebe_status plan_new(const grebe_table *t, const char *const *names, size_t n_n
     }
     st = output_schema(t, p, err);
 out:
+    name_index_release(&index);
     if (st != GREBE_OK) {
         plan_release(out);
     }

@@ -3,29 +3,7 @@
 
 #include <stdio.h>
 
-/* Days since 1970-01-01 and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
-static int64_t days_from_civil(int64_t y, unsigned m, unsigned d)
-{
-    y -= m <= 2;
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t yoe = y - era * 400;
-    int64_t doy = (153 * (int64_t)(m > 2 ? m - 3 : m + 9) + 2) / 5 + (int64_t)d - 1;
-    int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return era * 146097 + doe - 719468;
-}
-
-static void civil_from_days(int64_t z, int64_t *y, unsigned *m, unsigned *d)
-{
-    z += 719468;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    int64_t doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153;
-    *d = (unsigned)(doy - (153 * mp + 2) / 5 + 1);
-    *m = (unsigned)(mp < 10 ? mp + 3 : mp - 9);
-    *y = yoe + era * 400 + (*m <= 2);
-}
+#include "base/calendar.h"
 
 void time_print(char dst[TIME_TEXT_LEN], int64_t time_us)
 {
@@ -42,9 +20,9 @@ void time_print(char dst[TIME_TEXT_LEN], int64_t time_us)
         days--;
     }
     int64_t y = 0;
-    unsigned m = 0;
-    unsigned d = 0;
-    civil_from_days(days, &y, &m, &d);
+    int m = 0;
+    int d = 0;
+    calendar_date(days, &y, &m, &d);
     if (y < 0 || y > 9999) { /* cannot be written in RFC 3339: the nearest that can */
         snprintf(dst, TIME_TEXT_LEN, "%s", y < 0 ? "0000-01-01T00:00:00Z" : "9999-12-31T23:59:59Z");
         return;
@@ -54,7 +32,7 @@ void time_print(char dst[TIME_TEXT_LEN], int64_t time_us)
         snprintf(part, sizeof part, ".%06u", (unsigned)fraction);
     }
     snprintf(dst, TIME_TEXT_LEN, "%04u-%02u-%02uT%02u:%02u:%02u%.7sZ", (unsigned)(y % 10000),
-             m % 100, d % 100, (unsigned)(rest / 3600) % 100, (unsigned)(rest / 60 % 60),
+             (unsigned)m % 100, (unsigned)d % 100, (unsigned)(rest / 3600) % 100, (unsigned)(rest / 60 % 60),
              (unsigned)(rest % 60), part);
 }
 
@@ -126,7 +104,7 @@ bool time_parse(const char *text, int64_t *out_us)
     } else if (*p != '\0') {
         return false;
     }
-    int64_t seconds = days_from_civil(y, m, d) * 86400 + (int64_t)h * 3600 + mi * 60 + s - offset_s;
+    int64_t seconds = calendar_days(y, (int)m, (int)d) * 86400 + (int64_t)h * 3600 + mi * 60 + s - offset_s;
     *out_us = seconds * 1000000 + us;
     return true;
 }

@@ -94,6 +94,11 @@ const char *txn_name(struct grebe_txn *x, const char *text);
 grebe_status txn_record(struct grebe_txn *x, struct op_list *list, struct staged *made,
                         size_t files_begin, grebe_error *err);
 
+/** GREBE_EINVAL once the transaction was committed or given up. */
+grebe_status txn_check_open(const struct grebe_txn *x, grebe_error *err);
+/** Apply everything to the base; an operation that does not fit is taken back by the caller. */
+grebe_status txn_try_on_base(const struct grebe_txn *x, grebe_error *err);
+
 /** Whether anything was recorded. */
 bool txn_has_changes(const struct grebe_txn *x);
 

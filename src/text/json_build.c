@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays of JSON values, column by column. Recursion is bounded by the depth of the shape. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -230,21 +231,29 @@ out:
     return st;
 }
 
-/*
- * Only a sample can have left a field out. *is_ordered: the members stand in the order of the
- * fields, so that no key comes twice.
- */
-static grebe_status check_fields(const struct build *b, const struct json_shape *s,
-                                 const struct json_value *v, uint8_t *is_ordered)
+/* Where a member of a row belongs. */
+struct member_at {
+    uint32_t field, member;
+};
+
+static int compare_members(const void *x, const void *y)
+{
+    const struct member_at *p = x, *q = y;
+    return p->field != q->field ? (p->field > q->field) - (p->field < q->field)
+                                : (p->member > q->member) - (p->member < q->member);
+}
+
+/* The members of an object in the order of the fields. Only a sample can have left a field out. */
+static grebe_status order_members(const struct build *b, const struct json_shape *s,
+                                  const struct json_value *v, struct member_at *order)
 {
     struct json_field *f = NULL;
+    bool is_ordered = true;
     if (v->type != JSON_OBJECT) {
         return fail_value(b, s, v, "an object");
     }
-    *is_ordered = 1;
     for (size_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        const struct json_field *before = f;
         f = json_shape_field(s, m->key, m->key_len, f != NULL ? f->next : s->first);
         if (f == NULL) {
             char key[80];
@@ -253,33 +262,31 @@ static grebe_status check_fields(const struct build *b, const struct json_shape 
                               b->name, m->value.line, m->value.column,
                               error_quote(key, sizeof key, m->key, m->key_len));
         }
-        *is_ordered &= before == NULL || before->index < f->index;
+        order[i] = (struct member_at){ (uint32_t)f->index, (uint32_t)i };
+        is_ordered &= i == 0 || order[i - 1].field <= order[i].field;
+    }
+    if (!is_ordered) {
+        qsort(order, v->n, sizeof *order, compare_members);
     }
     return GREBE_OK;
 }
 
-static bool is_key(const struct json_member *m, const struct json_field *f)
-{
-    return m->key_len == f->len && memcmp(m->key, f->name, f->len) == 0;
-}
+/* Rows being taken apart, field after field. */
+struct rows {
+    struct member_at *order; /* of all rows; shape [n_members] */
+    size_t *at, *end;        /* of each row: what is not yet taken of its part; shape [n] */
+    const struct json_value **values; /* of one field; shape [n] */
+};
 
-/* The last member of that name, which mostly stands where it did in the row before. */
-static const struct json_value *member_of(const struct json_value *v, const struct json_field *f,
-                                          bool is_ordered, size_t *hint)
+/* Values of field k: of a key that comes twice the last one. */
+static void take_field(struct rows *r, const struct json_value *const *rows, size_t n, size_t k)
 {
-    if (is_absent(v)) {
-        return NULL;
-    }
-    if (is_ordered && *hint < v->n && is_key(&v->members[*hint], f)) {
-        return &v->members[*hint].value;
-    }
-    for (size_t i = v->n; i-- > 0;) {
-        if (is_key(&v->members[i], f)) {
-            *hint = i;
-            return &v->members[i].value;
+    for (size_t i = 0; i < n; i++) {
+        r->values[i] = NULL;
+        for (; r->at[i] < r->end[i] && r->order[r->at[i]].field == k; r->at[i]++) {
+            r->values[i] = &rows[i]->members[r->order[r->at[i]].member].value;
         }
     }
-    return NULL;
 }
 
 static grebe_status build_struct(const struct build *b, const struct json_shape *s,
@@ -287,26 +294,34 @@ static grebe_status build_struct(const struct build *b, const struct json_shape 
                                  struct ArrowArray *out)
 {
     grebe_status st = GREBE_OK;
-    int64_t k = 0;
-    const struct json_value **members = mem_alloc(b->a, n * sizeof(void *));
-    uint8_t *is_ordered = mem_alloc_zero(b->a, n);
-    if (members == NULL || is_ordered == NULL) {
-        st = mem_fail(b->err, n * sizeof(void *), "members");
+    size_t n_members = 0, k = 0, at = 0; /* members are at most the bytes of a block */
+    for (size_t i = 0; i < n; i++) {
+        n_members += !is_absent(values[i]) && values[i]->type == JSON_OBJECT ? values[i]->n : 0;
+    }
+    struct rows r = { mem_alloc(b->a, n_members * sizeof *r.order),
+                      mem_alloc(b->a, n * sizeof *r.at), mem_alloc(b->a, n * sizeof *r.end),
+                      mem_alloc(b->a, n * sizeof(void *)) };
+    if (r.order == NULL || r.at == NULL || r.end == NULL || r.values == NULL) {
+        st = mem_fail(b->err, n_members * sizeof *r.order, "members");
         goto out;
     }
     for (size_t i = 0; i < n; i++) {
-        GREBE_TRY(is_absent(values[i]) ? GREBE_OK : check_fields(b, s, values[i], &is_ordered[i]));
+        r.at[i] = at;
+        if (!is_absent(values[i])) {
+            GREBE_TRY(order_members(b, s, values[i], r.order + at));
+            at += values[i]->n;
+        }
+        r.end[i] = at;
     }
     for (const struct json_field *f = s->first; f != NULL; f = f->next, k++) {
-        size_t hint = 0;
-        for (size_t i = 0; i < n; i++) {
-            members[i] = member_of(values[i], f, is_ordered[i], &hint);
-        }
-        GREBE_TRY(build_any(b, &f->shape, members, n, out->children[k]));
+        take_field(&r, values, n, k);
+        GREBE_TRY(build_any(b, &f->shape, r.values, n, out->children[k]));
     }
 out:
-    mem_free(b->a, members, members != NULL ? n * sizeof(void *) : 0);
-    mem_free(b->a, is_ordered, is_ordered != NULL ? n : 0);
+    mem_free(b->a, r.order, r.order != NULL ? n_members * sizeof *r.order : 0);
+    mem_free(b->a, r.at, r.at != NULL ? n * sizeof *r.at : 0);
+    mem_free(b->a, r.end, r.end != NULL ? n * sizeof *r.end : 0);
+    mem_free(b->a, r.values, r.values != NULL ? n * sizeof(void *) : 0);
     return st;
 }
 

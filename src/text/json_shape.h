@@ -72,7 +72,7 @@ grebe_status json_shape_see(struct arena *ar, struct json_shape *s, struct json_
 /** Whether the name of f in quotes stands at p; names of up to 7 bytes without a call. */
 static inline bool json_field_is_at(const struct json_field *f, const char *p, const char *end)
 {
-    if (f->head_mask == 0 || (size_t)(end - p) < f->len + 2 || end - p < 9 ||
+    if (f->head_mask == 0 || (size_t)(end - p) < f->len + 2 || end - p < 9 || *p != '"' ||
         ((load_le64(p + 1) ^ f->head) & f->head_mask) != 0) {
         return false;
     }

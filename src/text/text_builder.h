@@ -50,14 +50,13 @@ static inline grebe_status text_builder_reserve(struct text_builder *b, size_t e
     return b->capacity - b->n >= extra ? GREBE_OK : text_builder_grow(b, extra, err);
 }
 
-/** Room for `extra` more bytes of text, and the slack: also for none, so that b->chars can be written to. */
+/** Room for `extra` more bytes of text, and the slack. */
 grebe_status text_builder_grow_text(struct text_builder *b, size_t extra, grebe_error *err);
 static inline grebe_status text_builder_reserve_text(struct text_builder *b, size_t extra,
                                                      grebe_error *err)
 {
-    return b->chars != NULL && b->text_capacity - b->text_len >= extra
-               ? GREBE_OK
-               : text_builder_grow_text(b, extra, err);
+    bool is_there = b->chars != NULL && b->text_capacity - b->text_len >= extra;
+    return is_there ? GREBE_OK : text_builder_grow_text(b, extra, err);
 }
 
 /** The bitmap that the first null needs. */

@@ -5,28 +5,9 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/hash.h"
-#include "base/utf8.h"
 #include "text/text_csv_internal.h"
-#include "text/text_given.h"
-#include "text/text_wave.h"
 
 enum { BLOCK_BYTES = 2 << 20 };
-
-/* Values of one batch, those that ragged rows do not have counted. */
-enum { VALUES_MAX = 1 << 26 };
-
-struct csv_stream {
-    struct text_wave wave; /* first: text_slot.owner is it, too */
-    struct text_csv_options o;
-    struct ArrowSchema schema;
-    struct ArrowSchema given; /* columns of given types; perhaps none */
-    struct ArrowSchema read;  /* what blocks are built as; none: as the schema */
-    struct arena arena;       /* of the given types */
-    struct csv_column *columns;  /* shape [n_columns] */
-    struct csv_column *findings; /* of each slot while types are inferred, [n_slots][n_columns] */
-    size_t n_columns;
-};
 
 static void csv_release(struct csv_stream *s, bool is_input_kept)
 {
@@ -44,223 +25,6 @@ static void csv_release(struct csv_stream *s, bool is_input_kept)
 }
 
 static void csv_free(void *self) { csv_release(self, false); }
-
-/* ---- header ---- */
-
-/* The column of a name among those before, or the free slot of the table for it. */
-static size_t name_slot(const struct csv_stream *s, const uint32_t *table, size_t mask, const char *name)
-{
-    size_t slot = (size_t)hash_bytes(name, strlen(name), 0) & mask;
-    while (table[slot] != 0 && strcmp(s->schema.children[table[slot] - 1]->name, name) != 0) {
-        slot = (slot + 1) & mask;
-    }
-    return slot;
-}
-
-/*
- * Names, empty ones filled in and repeated ones numbered, so that each is found by its name. counts[k]: the
- * number that the last column named as column k got, where the next one goes on.
- */
-static grebe_status unique_name(struct csv_stream *s, uint32_t *table, size_t mask, uint32_t *counts,
-                                size_t i, const char *name, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    struct buf text = BUF_INIT(s->wave.ctx->a);
-    const char *wanted = name;
-    uint32_t *count = NULL;
-    for (;;) {
-        size_t slot = name_slot(s, table, mask, wanted);
-        if (table[slot] == 0) {
-            table[slot] = (uint32_t)i + 1;
-            break;
-        }
-        if (count == NULL) {
-            count = &counts[table[slot] - 1];
-            *count = *count == 0 ? 1 : *count;
-        }
-        buf_clear(&text);
-        GREBE_TRY(buf_printf(&text, err, "%s_%u", name, (unsigned)++*count));
-        wanted = buf_text(&text);
-        if (wanted == NULL) {
-            st = mem_fail(err, text.len, "a name");
-            goto out;
-        }
-    }
-    st = schema_new(s->wave.ctx->a, "u", wanted, true, 0, s->schema.children[i], err);
-out:
-    buf_release(&text);
-    return st;
-}
-
-static grebe_status make_names(struct csv_stream *s, const struct csv_split *split,
-                               grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = s->wave.ctx->a;
-    size_t n_table = 16, n_all = 0;
-    struct buf text = BUF_INIT(a);
-    uint32_t *table = NULL;
-    while (n_table < 2 * s->n_columns) {
-        n_table *= 2;
-    }
-    n_all = n_table + s->n_columns;
-    table = mem_alloc_zero(a, n_all * sizeof *table);
-    if (table == NULL) {
-        return mem_fail(err, n_all * sizeof *table, "column names");
-    }
-    GREBE_TRY(schema_new(a, "+s", "", false, (int64_t)s->n_columns, &s->schema, err));
-    for (size_t i = 0; i < s->n_columns; i++) {
-        struct csv_cell c = split->cells.cells[i];
-        buf_clear(&text);
-        GREBE_TRY(buf_reserve(&text, c.len + 32, err));
-        if (s->o.header == TEXT_HEADER_NO && (int64_t)i < s->given.n_children) {
-            GREBE_TRY(buf_put_text(&text, s->given.children[i]->name, err));
-            GREBE_TRY(buf_reserve(&text, 32, err));
-        } else if (s->o.header == TEXT_HEADER_YES) {
-            text.len = csv_copy_text(&s->o, (char *)text.data, split->block->data, c);
-        }
-        size_t well = utf8_valid_prefix(text.data, text.len);
-        if (well < text.len || memchr(text.data, 0, text.len) != NULL) {
-            char place[512];
-            text_place(place, s->wave.reader.name, split->block, c.begin);
-            st = GREBE_FAIL(err, GREBE_ECORRUPT,
-                            "%s: expected the name of column %zu, found bytes that are no text",
-                            place, i + 1);
-            goto out;
-        }
-        if (text.len == 0) {
-            GREBE_TRY(buf_printf(&text, err, "column_%zu", i + 1));
-        }
-        text.data[text.len] = 0; /* reserved above */
-        GREBE_TRY(unique_name(s, table, n_table - 1, table + n_table, i, (char *)text.data, err));
-    }
-out:
-    buf_release(&text);
-    mem_free(a, table, n_all * sizeof *table);
-    return st;
-}
-
-/* A line of which nothing is a number, date or truth value, and not all is empty. */
-static bool is_header(const struct csv_split *split, size_t n)
-{
-    unsigned seen = 0;
-    bool is_text = false;
-    for (size_t i = 0; i < n; i++) {
-        struct csv_cell c = split->cells.cells[i];
-        seen |= c.is_quoted ? 0 : text_types_of(split->block->data + c.begin, c.len);
-        is_text |= c.len > 0;
-    }
-    return seen == 0 && is_text;
-}
-
-/* The columns whose types are given. */
-static grebe_status find_given(struct csv_stream *s, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = s->wave.ctx->a;
-    struct ArrowSchema native = { 0 };
-    for (int64_t i = 0; i < s->given.n_children; i++) {
-        int at = 0;
-        struct json_shape *shape = arena_alloc(&s->arena, sizeof *shape);
-        if (shape == NULL) {
-            st = mem_fail(err, sizeof *shape, "a type");
-            goto out;
-        }
-        st = schema_find(&s->schema, s->given.children[i]->name, &at, err);
-        if (st != GREBE_OK) {
-            st = error_wrap(err, st, "%s: expected the columns of the schema", s->wave.reader.name);
-            goto out;
-        }
-        GREBE_TRY(text_given_native(a, s->given.children[i], &native, err));
-        GREBE_TRY(json_shape_give(&s->arena, shape, &native, err));
-        s->columns[at].given = shape;
-        schema_release(s->schema.children[at]);
-        schema_move(s->schema.children[at], &native);
-    }
-out:
-    schema_release(&native);
-    return st;
-}
-
-/* Lines that are not looked at. */
-static grebe_status skip_lines(struct csv_stream *s, grebe_error *err)
-{
-    struct text_reader *r = &s->wave.reader;
-    for (uint64_t i = 0; i < s->o.skip_lines;) {
-        const char *begin = r->data + r->at;
-        const char *end = r->end > r->at ? memchr(begin, '\n', r->end - r->at) : NULL;
-        if (end != NULL) {
-            text_reader_skip(r, (size_t)(end - begin) + 1);
-            i++;
-        } else if (r->is_over || r->end - r->at > TEXT_RECORD_MAX) {
-            text_reader_skip(r, r->end - r->at);
-            break;
-        } else {
-            grebe_status st = text_reader_fill(r, 2 * (r->end - r->at) + 65536, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
-        }
-    }
-    /* The sample is ahead of the lines that count. */
-    return text_reader_fill(r, s->wave.sample_bytes, err);
-}
-
-/* The first record that is no empty line: how many columns, and their names. */
-static grebe_status read_header(struct csv_stream *s, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    struct text_reader *r = &s->wave.reader;
-    size_t n = 0, begin = 0;
-    if (r->end - r->at >= 3 && memcmp(r->data + r->at, "\xef\xbb\xbf", 3) == 0) {
-        r->at += 3;
-    }
-    grebe_status skipped = skip_lines(s, err);
-    if (skipped != GREBE_OK) {
-        return skipped;
-    }
-    size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
-    struct text_block block = { r->data + r->at, len, r->line, 1 };
-    struct csv_split split;
-    if (s->o.delimiter == 0) {
-        s->o.delimiter = csv_sniff_delimiter(&s->o, block.data, len);
-    }
-    csv_split_init(&split, s->wave.ctx->a, &s->o, r->name, &block);
-    do {
-        split.cells.n = 0;
-        GREBE_TRY(csv_next_record(&split, &n, &begin, err));
-    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted);
-    if (n == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
-                        "found nothing", r->name);
-        goto out;
-    }
-    if (n > CSV_COLUMNS_MAX) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d columns, found %zu", r->name,
-                        CSV_COLUMNS_MAX, n);
-        goto out;
-    }
-    if (split.at == len && !r->is_over) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected a first line of at most %zu bytes, found a "
-                        "longer one", r->name, len);
-        goto out;
-    }
-    s->columns = mem_alloc_zero(s->wave.ctx->a, n * sizeof *s->columns);
-    if (s->columns == NULL) {
-        st = mem_fail(err, n * sizeof *s->columns, "columns");
-        goto out;
-    }
-    s->n_columns = n;
-    if (s->o.header == TEXT_HEADER_AUTO) {
-        s->o.header = is_header(&split, n) ? TEXT_HEADER_YES : TEXT_HEADER_NO;
-    }
-    GREBE_TRY(make_names(s, &split, err));
-    GREBE_TRY(find_given(s, err));
-    text_reader_skip(r, s->o.header == TEXT_HEADER_YES ? split.at : begin);
-out:
-    csv_split_release(&split);
-    return st;
-}
 
 /* ---- types ---- */
 
@@ -400,7 +164,7 @@ static grebe_status append_rows(struct csv_stream *s, struct csv_split *split,
             size_t expected = (size_t)((double)n_rows * (double)split->block->len /
                                        (double)split->at * 1.05) + 16;
             for (size_t k = 0; st == GREBE_OK && k < n; k++) {
-                st = csv_filled_reserve(&columns[k], min_size(expected, VALUES_MAX / n), err);
+                st = csv_filled_reserve(&columns[k], min_size(expected, CSV_VALUES_MAX / n), err);
             }
         }
         for (size_t k = 0; st == GREBE_OK && k < n; k++) {
@@ -411,13 +175,6 @@ static grebe_status append_rows(struct csv_stream *s, struct csv_split *split,
             return st;
         }
         *n_all += (int64_t)n_rows;
-        if ((uint64_t)*n_all > VALUES_MAX / n) { /* most of them fields that are not there */
-            return GREBE_FAIL(err, GREBE_ELIMIT,
-                              "%s:%llu: expected rows that have most of the %zu fields, found %lld "
-                              "rows in %zu bytes", split->name,
-                              (unsigned long long)split->block->line, n, (long long)*n_all,
-                              split->at);
-        }
     }
 }
 
@@ -506,6 +263,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     if (s == NULL) {
         return mem_fail(err, sizeof *s, in->name);
     }
+    s->wave.ctx = ctx; /* csv_release needs it from here on */
     s->o = o != NULL ? *o : TEXT_CSV_OPTIONS_INIT;
     s->arena = ARENA_INIT(ctx->a);
     if (s->o.nulls != NULL) {
@@ -519,7 +277,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     s->wave.cut_arg = &s->o;
     s->wave.parse = parse_slot;
     GREBE_TRY(text_wave_init(&s->wave, ctx, s, in, &s->o.sizes, BLOCK_BYTES, err));
-    GREBE_TRY(read_header(s, err));
+    GREBE_TRY(csv_read_header(s, err));
     GREBE_TRY(infer(s, err));
     text_wave_opened(&s->wave);
     GREBE_TRY(stream_export(ctx->a, &csv_ops, s, out, err));

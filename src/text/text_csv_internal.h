@@ -6,6 +6,7 @@
 #include "text/text_builder.h"
 #include "text/text_csv.h"
 #include "text/text_scan.h"
+#include "text/text_wave.h"
 #include "text/text_type.h"
 
 /** Where a field lies in its block, without its outer quotes. */
@@ -15,6 +16,9 @@ struct csv_cell {
     uint32_t is_quoted : 1;
     uint32_t is_escaped : 1; /* has doubled or escaped quotes */
 };
+
+/** Where a field begins that a ragged row does not have. */
+static const uint32_t CSV_MISSING = UINT32_MAX;
 
 /** What is known of a column. */
 struct csv_column {
@@ -32,6 +36,9 @@ struct csv_filled {
 
 /** Columns that a file may have. */
 enum { CSV_COLUMNS_MAX = 1 << 16 };
+
+/** Values of one block, those that ragged rows do not have counted: they must not take memory and time without end. */
+enum { CSV_VALUES_MAX = 1 << 24 };
 
 /** Fields that are split before columns are made of them: they and their text stay in the cache. */
 enum { CSV_CELLS_AIM = 16384 };
@@ -52,6 +59,7 @@ struct csv_split {
     struct text_scan scan;
     struct csv_cells cells;
     size_t n_ragged; /* rows that were filled or cut */
+    size_t n_rows;   /* so far */
 };
 
 /** Text_cut_fn; arg is the text_csv_options with the delimiter set. */
@@ -91,7 +99,8 @@ static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
     if (s->o->nulls == NULL) {
         return c.len == 0 && !c.is_quoted;
     }
-    return !c.is_quoted && csv_is_null_word(s->o, s->block->data + c.begin, c.len);
+    return c.begin == CSV_MISSING ||
+           (!c.is_quoted && csv_is_null_word(s->o, s->block->data + c.begin, c.len));
 }
 
 /** Append the field's text, escapes undone. dst has room for c.len; gives the length. */
@@ -113,5 +122,24 @@ grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, 
                                const char *column_name, grebe_error *err);
 grebe_status csv_filled_finish(struct csv_filled *f, const char *name, struct ArrowArray *out,
                                grebe_error *err);
+
+/** The stream of a file. */
+struct csv_stream {
+    struct text_wave wave; /* first: text_slot.owner is it, too */
+    struct text_csv_options o;
+    struct ArrowSchema schema;
+    struct ArrowSchema given; /* columns of given types; perhaps none */
+    struct ArrowSchema read;  /* what blocks are built as; none: as the schema */
+    struct arena arena;       /* of the given types */
+    struct csv_column *columns;  /* shape [n_columns] */
+    struct csv_column *findings; /* of each slot while types are inferred, [n_slots][n_columns] */
+    size_t n_columns;
+};
+
+/**
+ * Skip what is not looked at, and read the first record that is no empty line: how many columns, and their names.
+ * With header AUTO what it is is decided, with no delimiter which one.
+ */
+grebe_status csv_read_header(struct csv_stream *s, grebe_error *err);
 
 #endif

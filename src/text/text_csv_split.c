@@ -18,7 +18,7 @@ void csv_split_init(struct csv_split *s, const grebe_allocator *a, const struct 
     s->name = name;
     s->block = block;
     s->at = 0;
-    s->n_ragged = 0;
+    s->n_ragged = s->n_rows = 0;
     s->cells = (struct csv_cells){ a, NULL, 0, 0 };
     text_scan_init(&s->scan, block->data, block->len, &set);
 }
@@ -219,7 +219,7 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
     *is_row = true;
     s->cells.n -= n > n_columns ? n - n_columns : 0;
     for (; st == GREBE_OK && n < n_columns; n++) {
-        st = put_cell(&s->cells, (struct csv_cell){ (uint32_t)begin, 0, 0, 0 }, err);
+        st = put_cell(&s->cells, (struct csv_cell){ CSV_MISSING, 0, 0, 0 }, err);
     }
     return st;
 }
@@ -243,6 +243,13 @@ grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_row
             }
         }
         *n_rows += is_row;
+    }
+    s->n_rows += *n_rows;
+    if (s->n_ragged > 0 && s->n_rows > CSV_VALUES_MAX / n_columns) {
+        return GREBE_FAIL(err, GREBE_ELIMIT,
+                          "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
+                          "%zu bytes", s->name, (unsigned long long)s->block->line, n_columns,
+                          s->n_rows, s->at);
     }
     return GREBE_OK;
 }

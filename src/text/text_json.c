@@ -5,34 +5,11 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "text/json_shape.h"
-#include "text/json_table.h"
+#include "text/json_records.h"
 #include "text/text_given.h"
-#include "text/text_wave.h"
 
 /* Where a tree of values is needed it takes about ten times its text: blocks are smaller than those of CSV. */
 enum { BLOCK_BYTES = 1 << 20 };
-
-enum json_layout { LAYOUT_LINES, LAYOUT_VALUES, LAYOUT_ARRAY };
-
-struct json_stream {
-    struct text_wave wave; /* first: text_slot.owner is it, too */
-    enum json_layout layout;
-    bool is_by_tree;
-    struct arena arena; /* of the shape */
-    struct json_shape shape;
-    size_t n_leaves;
-    struct json_found *found; /* of each slot while the shape is inferred, [n_slots] */
-    struct ArrowSchema schema;
-    struct ArrowSchema given, native; /* fields of given types, as given and as read; perhaps none */
-    struct ArrowSchema read;          /* what blocks are built as; none: as the schema */
-};
-
-struct json_found {
-    struct arena arena;
-    struct json_shape shape;
-    size_t n_rows;
-};
 
 static void json_release(struct json_stream *s, bool is_input_kept)
 {
@@ -52,234 +29,10 @@ static void json_release(struct json_stream *s, bool is_input_kept)
 
 static void json_free(void *self) { json_release(self, false); }
 
-/* ---- records ---- */
-
-static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-/* Behind the last value that ends at depth 0; inside an array: behind the comma after it. */
-static size_t cut_values(const char *data, size_t len, bool is_array)
-{
-    size_t border = 0;
-    int64_t depth = 0;
-    for (size_t i = 0; i < len && depth >= 0; i++) {
-        switch (data[i]) {
-        case '"':
-            for (i++; i < len && data[i] != '"'; i++) {
-                i += data[i] == '\\';
-            }
-            break;
-        case '{':
-        case '[': depth++; break;
-        case '}':
-        case ']':
-            depth--;
-            border = !is_array && depth == 0 ? i + 1 : border;
-            break;
-        case ',': border = is_array && depth == 0 ? i + 1 : border; break;
-        default: break;
-        }
-    }
-    return border;
-}
-
-static size_t json_cut(void *arg, const char *data, size_t len, bool is_last)
-{
-    const struct json_stream *s = arg;
-    if (is_last || len == 0) {
-        return len;
-    }
-    if (s->layout != LAYOUT_LINES) {
-        return cut_values(data, len, s->layout == LAYOUT_ARRAY);
-    }
-    while (len > 0 && data[len - 1] != '\n') {
-        len--;
-    }
-    return len;
-}
-
-/* So many rows tell how many the block has. */
-enum { ROWS_TRIED = 64 };
-
-struct json_records;
-
-/* Takes the object at r->at; `end` bounds it. With is_alone nothing but space may follow. */
-typedef grebe_status (*object_fn)(struct json_records *r, size_t end, bool is_alone,
-                                  grebe_error *err);
-
-/* A block being read, record by record: into a shape, into a table, or into trees. */
-struct json_records {
-    const struct json_stream *s;
-    struct text_slot *slot;
-    object_fn object;
-    struct json_found *found; /* of see_object */
-    struct json_table *table; /* of put_object */
-    struct buf scratch;
-    struct arena arena; /* of the values */
-    struct buf values;  /* const struct json_value * */
-    size_t at, counted; /* lines before `counted` are in `line` */
-    uint64_t line, column; /* of `counted` */
-};
-
-static grebe_status fail_at(const struct json_records *r, const char *expected, grebe_error *err)
-{
-    char place[512], found[24];
-    const struct text_block *b = &r->slot->block;
-    text_place(place, r->s->wave.reader.name, b, r->at);
-    if (r->at == b->len) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %s, found the end", place, expected);
-    }
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %s, found '%s'", place, expected,
-                      error_quote(found, sizeof found, b->data + r->at, 1));
-}
-
-/* Straight from the text. */
-static grebe_status plain_object(struct json_records *r, size_t end, bool is_alone,
-                                 grebe_error *err)
-{
-    const char *data = r->slot->block.data;
-    struct json_cursor c = { data + r->at, data + end };
-    grebe_status st = GREBE_OK;
-    if (*c.p != '{') {
-        return JSON_ODD;
-    }
-    if (r->table != NULL) {
-        st = json_table_put(r->table, &c, err);
-        if (st == GREBE_OK && json_table_rows(r->table) == ROWS_TRIED) {
-            double share = (double)r->slot->block.len / (double)(c.p - data);
-            st = json_table_expect(r->table, (size_t)(ROWS_TRIED * share * 1.05) + 16, err);
-        }
-    } else {
-        st = json_shape_see(&r->found->arena, &r->found->shape, &c, 0, &r->scratch, err);
-        r->found->n_rows++;
-    }
-    if (st == GREBE_OK && is_alone) {
-        json_skip_space(&c);
-        st = c.p == c.end ? GREBE_OK : JSON_ODD;
-    }
-    r->at = (size_t)(c.p - data);
-    return st;
-}
-
-/* By a tree, which knows its places. */
-static grebe_status tree_object(struct json_records *r, size_t end, bool is_alone,
-                                grebe_error *err)
-{
-    const struct text_block *b = &r->slot->block;
-    const struct json_value *v = NULL;
-    size_t used = end - r->at, line_begin = r->at;
-    if (b->data[r->at] != '{') {
-        return fail_at(r, "an object", err);
-    }
-    /* Back to the record before, at most: a line may hold all records. */
-    uint64_t n_chars = 0;
-    while (line_begin > r->counted && b->data[line_begin - 1] != '\n') {
-        n_chars += ((unsigned char)b->data[--line_begin] & 0xc0) != 0x80;
-    }
-    bool is_new_line = line_begin > 0 && b->data[line_begin - 1] == '\n';
-    uint64_t before = is_new_line ? 1 : r->counted == 0 ? b->column : r->column;
-    uint64_t column = before + n_chars;
-    r->column = column;
-    r->line += text_count_lines(b->data + r->counted, r->at - r->counted);
-    r->counted = r->at;
-    struct json_place place = { r->s->wave.reader.name, (uint32_t)min_u64(r->line, UINT32_MAX),
-                                (uint32_t)min_u64(column, UINT32_MAX) };
-    grebe_status st = json_parse_at(&r->arena, b->data + r->at, end - r->at, &place,
-                                    is_alone ? NULL : &used, &v, err);
-    if (st == GREBE_OK) {
-        st = buf_put(&r->values, &v, sizeof v, err);
-    }
-    r->at += used;
-    return st;
-}
-
-static void skip_space(struct json_records *r)
-{
-    const struct text_block *b = &r->slot->block;
-    while (r->at < b->len && is_space(b->data[r->at])) {
-        r->at++;
-    }
-}
-
-static grebe_status read_lines(struct json_records *r, grebe_error *err)
-{
-    const struct text_block *b = &r->slot->block;
-    grebe_status st = GREBE_OK;
-    for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
-        const char *end = memchr(b->data + r->at, '\n', b->len - r->at);
-        st = r->object(r, end != NULL ? (size_t)(end - b->data) : b->len, true, err);
-    }
-    return st;
-}
-
-static grebe_status read_values(struct json_records *r, grebe_error *err)
-{
-    const struct text_block *b = &r->slot->block;
-    grebe_status st = GREBE_OK;
-    for (skip_space(r); st == GREBE_OK && r->at < b->len; skip_space(r)) {
-        st = r->object(r, b->len, false, err);
-    }
-    return st;
-}
-
-/* Elements of an array up to its end, or up to the comma that ends the block. */
-static grebe_status read_elements(struct json_records *r, grebe_error *err)
-{
-    const struct text_block *b = &r->slot->block;
-    bool is_after_comma = !r->slot->is_first;
-    for (;;) {
-        skip_space(r);
-        if (r->at == b->len) {
-            return GREBE_OK;
-        }
-        if (b->data[r->at] == ']' && !is_after_comma) {
-            r->at++;
-            r->slot->is_closed = true;
-            skip_space(r);
-            return r->at == b->len ? GREBE_OK : fail_at(r, "the end", err);
-        }
-        grebe_status st = r->object(r, b->len, false, err);
-        if (st != GREBE_OK) {
-            return st;
-        }
-        skip_space(r);
-        is_after_comma = r->at < b->len && b->data[r->at] == ',';
-        if (!is_after_comma && (r->at == b->len || b->data[r->at] != ']')) {
-            return fail_at(r, "',' or ']'", err);
-        }
-        r->at += is_after_comma;
-    }
-}
-
-static grebe_status read_block(struct json_records *r, struct text_slot *slot, object_fn object,
-                               grebe_error *err)
-{
-    const struct json_stream *s = slot->owner;
-    *r = (struct json_records){ .s = s, .slot = slot, .object = object, .found = r->found,
-                                .table = r->table, .scratch = BUF_INIT(s->arena.a),
-                                .arena = ARENA_INIT(s->arena.a),
-                                .values = BUF_INIT(s->arena.a), .line = slot->block.line };
-    slot->is_closed = false;
-    switch (s->layout) {
-    case LAYOUT_LINES: return read_lines(r, err);
-    case LAYOUT_VALUES: return read_values(r, err);
-    default: return read_elements(r, err);
-    }
-}
-
-static void release_block(struct json_records *r)
-{
-    arena_release(&r->arena);
-    buf_release(&r->values);
-    buf_release(&r->scratch);
-}
-
 /* Whether a block that was read straight from the text has to be read again, by trees. */
-static bool is_odd(grebe_status st) { return st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT; }
-
-static const struct json_value *const *values_of(const struct json_records *r, size_t *n)
+static bool is_odd(grebe_status st)
 {
-    *n = r->values.len / sizeof(void *);
-    return (const struct json_value *const *)(void *)r->values.data;
+    return st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT;
 }
 
 /* ---- types ---- */
@@ -291,8 +44,8 @@ static grebe_status infer_tree(struct text_slot *slot, struct json_found *found,
     size_t n = 0;
     arena_release(&found->arena);
     json_shape_init(&found->shape);
-    grebe_status st = read_block(&r, slot, tree_object, err);
-    const struct json_value *const *values = values_of(&r, &n);
+    grebe_status st = json_read_block(&r, slot, json_tree_object, err);
+    const struct json_value *const *values = json_values_of(&r, &n);
     for (size_t i = 0; st == GREBE_OK && i < n; i++) {
         st = json_shape_add(&found->arena, &found->shape, values[i], err);
         if (st != GREBE_OK) {
@@ -301,7 +54,7 @@ static grebe_status infer_tree(struct text_slot *slot, struct json_found *found,
         }
     }
     found->n_rows = n;
-    release_block(&r);
+    json_release_block(&r);
     return st;
 }
 
@@ -315,8 +68,8 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     if (s->is_by_tree) {
         return infer_tree(slot, found, err);
     }
-    grebe_status st = read_block(&r, slot, plain_object, err);
-    release_block(&r);
+    grebe_status st = json_read_block(&r, slot, json_plain_object, err);
+    json_release_block(&r);
     return is_odd(st) ? infer_tree(slot, found, err) : st;
 }
 
@@ -412,8 +165,8 @@ static grebe_status parse_tree(struct text_slot *slot, grebe_error *err)
     struct json_stream *s = slot->owner;
     struct json_records r = { 0 };
     size_t n = 0;
-    grebe_status st = read_block(&r, slot, tree_object, err);
-    const struct json_value *const *values = values_of(&r, &n);
+    grebe_status st = json_read_block(&r, slot, json_tree_object, err);
+    const struct json_value *const *values = json_values_of(&r, &n);
     if (st == GREBE_OK && (uint64_t)n * s->n_leaves > JSON_VALUES_MAX && n > 1) {
         st = GREBE_FAIL(err, GREBE_ELIMIT,
                         "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
@@ -423,7 +176,7 @@ static grebe_status parse_tree(struct text_slot *slot, grebe_error *err)
     if (st == GREBE_OK && n > 0) {
         st = json_build(s->arena.a, s->wave.reader.name, &s->shape, values, n, &slot->rows, err);
     }
-    release_block(&r);
+    json_release_block(&r);
     return st;
 }
 
@@ -435,8 +188,8 @@ static grebe_status parse_plain(struct text_slot *slot, grebe_error *err)
     struct json_records r = { .table = &table };
     grebe_status st = json_table_init(&table, s->arena.a, &s->shape, s->n_leaves, err);
     if (st == GREBE_OK) {
-        st = read_block(&r, slot, plain_object, err);
-        release_block(&r);
+        st = json_read_block(&r, slot, json_plain_object, err);
+        json_release_block(&r);
     }
     if (st == GREBE_OK && json_table_rows(&table) > 0) {
         st = json_table_finish(&table, s->wave.reader.name, &slot->rows, err);
@@ -475,6 +228,8 @@ static grebe_status json_next(void *self, struct ArrowArray *out, grebe_error *e
 }
 
 static const struct stream_ops json_ops = { json_schema, json_next, json_free };
+
+static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 /* A byte order mark and white space go; a '[' in front makes it one array. */
 static void find_layout(struct json_stream *s, bool is_lines)

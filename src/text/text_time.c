@@ -3,26 +3,13 @@
 
 #include <stdio.h>
 
-/* Days since 1970-01-01 to the proleptic Gregorian calendar: eras of 400 years that begin on
- * 1 March (Hinnant, "chrono-compatible low-level date algorithms"). */
-static void civil_from_days(int64_t days, int64_t *year, int *month, int *day)
-{
-    int64_t z = days < INT64_MAX - 719468 ? days + 719468 : INT64_MAX;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    int64_t doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153;
-    *day = (int)(doy - (153 * mp + 2) / 5 + 1);
-    *month = (int)(mp < 10 ? mp + 3 : mp - 9);
-    *year = yoe + era * 400 + (*month <= 2);
-}
+#include "base/calendar.h"
 
 size_t text_date(char *dst, int64_t days)
 {
     int64_t year;
     int month, day;
-    civil_from_days(days, &year, &month, &day);
+    calendar_date(days, &year, &month, &day);
     int n = snprintf(dst, TEXT_TIME_MAX, year < 0 ? "-%04lld-%02d-%02d" : "%04lld-%02d-%02d",
                      year < 0 ? -(long long)year : (long long)year, month, day);
     return n > 0 ? (size_t)n : 0;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/calendar.h"
 #include "base/number.h"
 
 static const int64_t EXACT_IN_DOUBLE = (int64_t)1 << 53;
@@ -37,15 +38,6 @@ static int digits_at(const char *s, size_t n)
     return v;
 }
 
-/* Days since 1970-01-01 of a date of the Gregorian calendar (Hinnant, days_from_civil). */
-static int32_t days_of(int year, int month, int day)
-{
-    year -= month <= 2;
-    int era = year / 400, of_era = year - era * 400;
-    int of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
 bool text_to_date(const char *s, size_t len, int32_t *out)
 {
     static const int month_days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -60,7 +52,7 @@ bool text_to_date(const char *s, size_t len, int32_t *out)
     if (day > month_days[month - 1] + (month == 2 && is_leap)) {
         return false;
     }
-    *out = days_of(year, month, day);
+    *out = (int32_t)calendar_days(year, month, day);
     return true;
 }
 

@@ -14,8 +14,11 @@ q grebe convert missing.parquet x.csv
 q grebe convert words.parquet nofolder/x.csv
 q grebe convert words.parquet x.csv --columns nothing
 ls
-grebe inspect again.parquet | head -n 20 | sed -E 's/[0-9]+/N/g'
+grebe inspect again.parquet | sed -E 's/[0-9]+/N/g'
 grebe inspect again.parquet --format json | head -c 20; echo
 q grebe inspect words.csv
 q grebe inspect words.arrows
 q grebe inspect t
+q grebe convert words.parquet z.csv --compression zstd
+q grebe convert words.parquet z.csv --bloom word
+q grebe convert words.parquet z.csv.zst -q

@@ -17,4 +17,4 @@ grebe scan bad.parquet --verify perhaps 2>&1 | head -1
 grebe explain bloom.parquet --where "String = 'Hello_Not_Exists'"
 grebe count bloom.parquet --where "String = 'Hello_Not_Exists'"
 grebe count bloom.parquet --where "String = 'dog'"
-grebe inspect bloom.parquet | grep -o '"bloom_filter_[a-z]*": *[0-9a-z]*'
+grebe inspect bloom.parquet --format json | grep -o '"bloom_filter_[a-z]*": *[0-9a-z]*'

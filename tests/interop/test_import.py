@@ -50,6 +50,10 @@ def test_new_table_of_plain_files(tmp_path, files):
     table = table.import_files(more, durable=False)
     assert_same(table.scan(), rows(0, 37))
     assert [e["operation"] for e in table.log()] == ["import", "append", "create"]
+    by_pattern = grebe.import_files(tmp_path / "p", tmp_path / "in" / "[0-9].parquet", durable=False)
+    assert paths_of(tmp_path / "p") == [[str(f) for f in files]] and by_pattern.num_rows == 30
+    with pytest.raises(grebe.NotFound):
+        by_pattern.import_files(str(tmp_path / "no*.parquet"), durable=False)
 
 
 def test_rows_for_every_group(tmp_path, files):
@@ -59,6 +63,9 @@ def test_rows_for_every_group(tmp_path, files):
     want = pa.concat_tables([rows(0, 5), rows(0, 30)])
     assert_same(table.scan(), want, table.schema.names)
     assert_same(table.take([34, 0, 5, 5]), want.take([34, 0, 5, 5]), table.schema.names)
+    found = info(tmp_path / "t")
+    written = sum(p.stat().st_size for p in (tmp_path / "t" / "_data").iterdir())
+    assert found["bytes"] == written + sum(f.stat().st_size for f in files)   # each file once, though two groups list it
     narrow = put(tmp_path / "in" / "narrow.parquet", pa.table({"id": pa.array([7, 8], pa.int32()), "v": rows(0, 2)["v"]}))
     table = table.import_files(narrow, durable=False)
     tail = table.scan(rows=(35, 37)).to_pyarrow()
@@ -183,6 +190,9 @@ def test_profile_milvus(tmp_path, files):
         narrow = put(tmp_path / "in/narrow.parquet", pa.table({"id": pa.array([7], pa.int32())}))
         with table.transaction(durable=False, profile="milvus") as txn:
             txn.import_files(narrow)
+    with pytest.raises(grebe.SchemaMismatch, match="expected int64, found int32"):
+        with table.transaction(durable=False) as txn:   # the table has no stored schema: others read it too
+            txn.import_files(narrow)
     assert_same(grebe.open(tmp_path / "t", compat="milvus").scan(), rows(0, 30))
 
 
@@ -193,3 +203,49 @@ def test_files_without_rows(tmp_path):
     some = put(tmp_path / "some.parquet", rows(0, 2))
     table = table.import_files([some, put(tmp_path / "none2.parquet", rows(0, 0))], durable=False)
     assert_same(table.scan(), rows(0, 2)) and paths_of(tmp_path / "t") == [[str(some)]]
+
+
+def test_imports_at_once(tmp_path, files):
+    """Rows that two import from one version both arrive; what does not commute any more is a conflict."""
+    table = grebe.create(tmp_path / "t", rows(0, 5), durable=False)
+    first, second, third = (table.transaction(durable=False) for _ in range(3))
+    first.import_files(files[0])
+    second.import_files(files[1:])
+    third.import_files(put(tmp_path / "in" / "z.parquet", pa.table({"z": range(5)})))
+    assert (first.commit().version, second.commit().version) == (2, 3)
+    now = grebe.open(tmp_path / "t")
+    assert_same(now.scan(), pa.concat_tables([rows(0, 5), rows(0, 10), rows(10, 20)]), now.schema.names)
+    with pytest.raises(grebe.Conflict, match="5 rows"):   # the column was made for the rows of then
+        third.commit()
+    fourth = now.transaction(durable=False)
+    fourth.import_files(put(tmp_path / "in" / "more.parquet", rows(30, 2)))
+    now.drop_columns("word", durable=False)
+    with pytest.raises(grebe.Conflict, match="word"):
+        fourth.commit()
+    with pytest.raises(grebe.Conflict):
+        now.import_files(put(tmp_path / "in" / "more2.parquet", rows(30, 2)), on_conflict="fail", durable=False)
+    assert grebe.open(tmp_path / "t").version == 4 and all(f.exists() for f in files)
+
+
+def test_the_engine_reads_one_file_for_many_groups(tmp_path, oracle):
+    """What an import makes of a table of two groups, read by Milvus's engine by its own rules."""
+    import json
+    data = rows(0, 40).select(["id", "word"])
+    table = grebe.create(tmp_path / "t", data.slice(0, 10), durable=False, profile="milvus", groups=[["word"], ["id"]])
+    inside = put(tmp_path / "t" / "_data" / "theirs.parquet", data.slice(10), compression="zstd", row_group_size=7)
+    with table.transaction(durable=False, profile="milvus") as txn:
+        txn.import_files(inside)
+    assert_same(txn.table.scan(columns=["id", "word"]), data)
+    groups = [{"columns": g["columns"], "format": "parquet",
+               "files": [{"path": "t/_data/" + pathlib.Path(f["path"]).name, "start_index": f["file_row_begin"],
+                          "end_index": f["file_row_begin"] + f["row_end"] - f["row_begin"]} for f in g["files"]]}
+              for g in info(tmp_path / "t")["groups"]]
+    assert [len(g["files"]) for g in groups] == [2, 2] and groups[0]["files"][1]["path"] == groups[1]["files"][1]["path"]
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    oracle("read", tmp_path / "t", "--groups", tmp_path / "groups.json", "--out", tmp_path / "o.arrow")
+    with pa.ipc.open_file(tmp_path / "o.arrow") as f:
+        got = f.read_all().combine_chunks()
+    assert_same(got.select(["id", "word"]), data)
+    oracle("take", tmp_path / "t", "0,10,39", "--groups", tmp_path / "groups.json", "--out", tmp_path / "k.arrow")
+    with pa.ipc.open_file(tmp_path / "k.arrow") as f:
+        assert_same(f.read_all().combine_chunks().select(["id", "word"]), data.take([0, 10, 39]))

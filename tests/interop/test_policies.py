@@ -143,6 +143,17 @@ def test_properties_that_are_accepted(tmp_path):
             grebe.create(tmp_path / "u", data, durable=False, **options)
 
 
+@pytest.mark.parametrize("profile", ["open", "milvus"])
+def test_dictionaries_can_be_left_out(tmp_path, profile):
+    data = pa.table({"t": ["few", "values", None] * 3000, "n": pa.array([7, 8, 9] * 3000), "d": pa.array(["x", "y", "z"] * 3000).dictionary_encode()})
+    for name, on in (("with", "true"), ("without", "false")):
+        grebe.create(tmp_path / name, data, durable=False, profile=profile, properties={"writer.enable_dictionary": on})
+        (file,) = (tmp_path / name / "_data").iterdir()
+        found = [pq.read_metadata(file).row_group(0).column(i).encodings for i in range(3)]
+        assert all(("RLE_DICTIONARY" in e) == (on == "true") for e in found), (name, found)
+        assert grebe.open(tmp_path / name).scan(columns=["t", "n"]).to_pyarrow().to_pydict() == data.select(["t", "n"]).to_pydict()
+
+
 def test_a_pattern_that_never_ends_is_stopped(tmp_path):
     data = pa.table({"a" * 40 + "!": [1], "b": [2]})
     with pytest.raises(grebe.Limit):

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/codec_stream.h"
+
+#include <stdlib.h>
+
+#include "test_support.h"
+
+/* Bytes that come `step` at a time; a failure after `fail_at` of them, when it is not 0. */
+struct input {
+    const uint8_t *data;
+    size_t len, at, step, fail_at;
+};
+
+static grebe_status read_input(void *arg, void *dst, size_t len, size_t *got, grebe_error *err)
+{
+    struct input *in = arg;
+    if (in->fail_at != 0 && in->at >= in->fail_at) {
+        return GREBE_FAIL(err, GREBE_EIO, "the disk is gone");
+    }
+    *got = in->len - in->at < len ? in->len - in->at : len;
+    *got = *got < in->step ? *got : in->step;
+    if (*got > 0) {
+        memcpy(dst, in->data + in->at, *got);
+    }
+    in->at += *got;
+    return GREBE_OK;
+}
+
+static const enum codec_id ids[] = { CODEC_GZIP, CODEC_ZSTD };
+
+/* All of the content, `room` bytes at a time. */
+static grebe_status expand(const grebe_allocator *a, enum codec_id id, struct input *in, size_t room,
+                           struct buf *out, grebe_error *err)
+{
+    struct codec_stream *s = NULL;
+    grebe_status st = GREBE_OK;
+    size_t got = 1;
+    GREBE_TRY(codec_stream_new(a, id, read_input, in, &s, err));
+    while (got > 0) {
+        GREBE_TRY(buf_reserve(out, room, err));
+        GREBE_TRY(codec_stream_read(s, out->data + out->len, room, &got, err));
+        assert_true(got <= room);
+        out->len += got;
+    }
+    /* the end stays the end */
+    GREBE_TRY(codec_stream_read(s, out->data, room, &got, err));
+    assert_int_equal(got, 0);
+out:
+    codec_stream_free(s);
+    return st;
+}
+
+/* Members or frames of these lengths, one after another; plain: what they hold. */
+static void make(enum codec_id id, const size_t *lengths, size_t n, struct buf *plain,
+                 struct buf *packed)
+{
+    uint64_t seed = test_seed();
+    grebe_error err = GREBE_ERROR_INIT;
+    struct codec_workspace ws = CODEC_WORKSPACE_INIT(mem_system());
+    for (size_t i = 0; i < n; i++) {
+        size_t begin = plain->len;
+        for (size_t k = 0; k < lengths[i]; k++) {
+            assert_ok(buf_put_byte(plain, (uint8_t)(test_random(&seed) % 5 + (k & 64)), &err));
+        }
+        assert_ok(codec_compress(id, CODEC_LEVEL_DEFAULT, plain->data + begin, lengths[i], packed, &ws,
+                                 &err));
+    }
+    codec_workspace_release(&ws);
+}
+
+static void test_codec_stream__members_in_any_pieces__whole_content(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 10, 0, 100000, 1 }, steps[] = { 1, 3, 4096, SIZE_MAX },
+                        rooms[] = { 1, 1000, 1 << 20 };
+    for (size_t c = 0; c < 2; c++) {
+        struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+        make(ids[c], lengths, 4, &plain, &packed);
+        assert_int_equal(codec_stream_sniff(packed.data, packed.len), ids[c]);
+        for (size_t i = 0; i < 12; i++) {
+            grebe_error err = GREBE_ERROR_INIT;
+            struct input in = { packed.data, packed.len, 0, steps[i % 4], 0 };
+            struct buf out = BUF_INIT(mem_system());
+            assert_ok(expand(mem_system(), ids[c], &in, rooms[i / 4], &out, &err));
+            assert_int_equal(out.len, plain.len);
+            assert_memory_equal(out.data, plain.data, plain.len);
+            buf_release(&out);
+        }
+        buf_release(&plain);
+        buf_release(&packed);
+    }
+}
+
+static void test_codec_stream__cut_anywhere__corrupt_or_fewer_members(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 60, 40 };
+    for (size_t c = 0; c < 2; c++) {
+        struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+        make(ids[c], lengths, 1, &plain, &packed);
+        size_t first = packed.len;
+        make(ids[c], lengths + 1, 1, &plain, &packed);
+        for (size_t n = 1; n < packed.len; n++) {
+            grebe_error err = GREBE_ERROR_INIT;
+            uint8_t *exact = malloc(n);
+            struct input in = { exact, n, 0, 7, 0 };
+            struct buf out = BUF_INIT(mem_system());
+            memcpy(exact, packed.data, n);
+            grebe_status st = expand(mem_system(), ids[c], &in, 64, &out, &err);
+            assert_int_equal(st, n == first ? GREBE_OK : GREBE_ECORRUPT);
+            assert_true(n == first || strstr(err.message, "stream at byte") != NULL ||
+                        strstr(err.message, "ends early") != NULL);
+            assert_true(out.len <= plain.len && (out.len == 0 || memcmp(out.data, plain.data, out.len) == 0));
+            buf_release(&out);
+            free(exact);
+        }
+        buf_release(&plain);
+        buf_release(&packed);
+    }
+}
+
+static void test_codec_stream__changed_bytes__never_more_than_a_refusal(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 200 };
+    for (size_t c = 0; c < 2; c++) {
+        struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+        make(ids[c], lengths, 1, &plain, &packed);
+        size_t n_refused = 0;
+        for (size_t k = 0; k < packed.len; k++) {
+            grebe_error err = GREBE_ERROR_INIT;
+            struct input in = { packed.data, packed.len, 0, SIZE_MAX, 0 };
+            struct buf out = BUF_INIT(mem_system());
+            packed.data[k] ^= 0x55;
+            grebe_status st = expand(mem_system(), ids[c], &in, 64, &out, &err);
+            assert_true(st == GREBE_OK || st == GREBE_ECORRUPT || st == GREBE_ELIMIT);
+            assert_true(st == GREBE_OK || err.message[0] != '\0');
+            n_refused += st != GREBE_OK;
+            packed.data[k] ^= 0x55;
+            buf_release(&out);
+        }
+        assert_true(n_refused > packed.len / 2);
+        buf_release(&plain);
+        buf_release(&packed);
+    }
+}
+
+static void test_codec_stream__failures__given_on(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 3000 };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct codec_stream *none = NULL;
+    struct buf out = BUF_INIT(mem_system());
+    assert_int_equal(codec_stream_sniff("a,b\n", 4), CODEC_NONE);
+    assert_int_equal(codec_stream_sniff("\x1f", 1), CODEC_NONE);
+    assert_int_equal(codec_stream_sniff("", 0), CODEC_NONE);
+    assert_fails(codec_stream_new(mem_system(), CODEC_SNAPPY, read_input, NULL, &none, &err),
+                 GREBE_EUNSUPPORTED, "expected gzip or zstd");
+    codec_stream_free(NULL);
+    for (size_t c = 0; c < 2; c++) {
+        struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+        make(ids[c], lengths, 1, &plain, &packed);
+        struct input in = { packed.data, packed.len, 0, 16, 32 };
+        assert_fails(expand(mem_system(), ids[c], &in, 64, &out, &err), GREBE_EIO, "the disk is gone");
+        bool is_done = false;
+        for (size_t n = 1; !is_done; n++) {
+            struct test_allocator t;
+            test_allocator_init(&t);
+            t.fail_at = n;
+            in = (struct input){ packed.data, packed.len, 0, 16, 0 };
+            buf_clear(&out);
+            grebe_status st = expand(&t.a, ids[c], &in, 64, &out, &err);
+            assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+            is_done = st == GREBE_OK;
+            assert_int_equal(t.n_live, 0);
+            assert_true(n < 10000);
+        }
+        assert_int_equal(out.len, 3000);
+        buf_release(&plain);
+        buf_release(&packed);
+    }
+    buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_codec_stream__members_in_any_pieces__whole_content),
+        cmocka_unit_test(test_codec_stream__cut_anywhere__corrupt_or_fewer_members),
+        cmocka_unit_test(test_codec_stream__changed_bytes__never_more_than_a_refusal),
+        cmocka_unit_test(test_codec_stream__failures__given_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
