@@ -48,7 +48,7 @@ static int commit(struct cli *cli, grebe_txn *txn)
     return 0;
 }
 
-static int create_from_schema(struct cli *cli, const char *path)
+static int create_from_schema(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
@@ -57,23 +57,21 @@ static int create_from_schema(struct cli *cli, const char *path)
     grebe_write_options write;
     grebe_txn_options txn;
     grebe_table *made = NULL;
-    size_t len = 0;
-    char *text = NULL;
-    int code = read_text(cli, path, &text, &len);
+    int code = schema_option(cli, &schema);
     code = code != 0 ? code : write_options_from(cli, &write);
     code = code != 0 ? code : txn_options_from(cli, &txn);
     if (code == 0) {
-        grebe_status st = grebe_schema_parse_json(cli->ctx, text, len, &schema, &err);
-        if (st == GREBE_OK) {
-            rows_empty_stream(&schema, &rows);
-            create.is_not_durable = txn.is_not_durable;
-            create.message = txn.message;
-            create.write = &write;
-            st = grebe_table_create(cli->ctx, cli->positional[0], &rows, &create, &made, &err);
-        }
+        rows_empty_stream(&schema, &rows);
+        create.is_not_durable = txn.is_not_durable;
+        create.message = txn.message;
+        create.write = &write;
+        grebe_status st =
+            grebe_table_create(cli->ctx, cli->positional[0], &rows, &create, &made, &err);
         code = st == GREBE_OK ? 0 : out_error(cli, "create", &err);
     }
-    free(text);
+    if (schema.release != NULL) {
+        schema.release(&schema);
+    }
     if (code == 0) {
         report_table(cli, made);
     }
@@ -94,7 +92,7 @@ int cmd_create(struct cli *cli)
         return out_usage(cli, "expected --from SOURCE or --schema FILE");
     }
     if (!opt_has(cli, "from")) {
-        return create_from_schema(cli, opt_get(cli, "schema"));
+        return create_from_schema(cli);
     }
     /* --from takes one source; the words behind it are further ones: --from a b c */
     size_t n_from = 0;

@@ -82,8 +82,8 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
             char place[512];
             text_place(place, s->wave.reader.name, split->block, c.begin);
             st = GREBE_FAIL(err, GREBE_ECORRUPT,
-                            "%s: expected the name of column %zu, found bytes that are no text",
-                            place, i + 1);
+                            "%s: expected the name of column %zu, found bytes that are no "
+                            "UTF-8 (encoding latin1 reads ISO 8859-1)", place, i + 1);
             goto out;
         }
         if (text.len == 0) {
@@ -164,6 +164,23 @@ static grebe_status skip_lines(struct csv_stream *s, grebe_error *err)
     return text_reader_fill(r, s->wave.sample_bytes, err);
 }
 
+/* "sep=;", which tells Excel the delimiter and is no row. */
+static void take_sep_line(struct csv_stream *s)
+{
+    static const char sep[] = "sep=";
+    const size_t at = sizeof sep - 1; /* of the delimiter */
+    struct text_reader *r = &s->wave.reader;
+    const char *line = r->data + r->at;
+    size_t len = r->end - r->at;
+    if (len < at + 2 || memcmp(line, sep, at) != 0 || (line[at + 1] != '\n' && line[at + 1] != '\r') ||
+        strchr(",;|:\t", line[at]) == NULL || line[at] == '\0') {
+        return;
+    }
+    s->o.delimiter = s->o.delimiter == 0 ? line[at] : s->o.delimiter;
+    bool is_crlf = len > at + 2 && line[at + 1] == '\r' && line[at + 2] == '\n';
+    text_reader_skip(r, at + 2 + is_crlf);
+}
+
 /* The first record that is no empty line: how many columns, and their names. */
 grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
 {
@@ -177,6 +194,7 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
     if (skipped != GREBE_OK) {
         return skipped;
     }
+    take_sep_line(s);
     size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
     struct text_block block = { r->data + r->at, len, r->line, 1 };
     struct csv_split split;

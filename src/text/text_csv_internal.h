@@ -87,7 +87,10 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
 grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_rows,
                             grebe_error *err);
 
-/** The delimiter that the first lines show. */
+/** The delimiter of a single column: the unit separator, which no text has. */
+static const char CSV_NO_DELIMITER = '\x1f';
+
+/** The delimiter that the first lines show; CSV_NO_DELIMITER: there is one column. */
 char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, size_t len);
 
 /** Whether the unquoted text is one of those that mean null. */

@@ -193,8 +193,8 @@ static grebe_status fail_ragged(const struct csv_split *s, size_t begin, size_t 
         at = (size_t)last.begin + last.len + last.is_quoted;
     }
     text_place(place, s->name, s->block, at);
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %zu fields, found %zu", place, n_columns,
-                      n_fields);
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %zu field%s, found %zu", place, n_columns,
+                      n_columns == 1 ? "" : "s", n_fields);
 }
 
 /* A record of another number of fields; *is_row: it is one nevertheless. */

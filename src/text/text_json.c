@@ -149,9 +149,12 @@ static grebe_status infer(struct json_stream *s, grebe_error *err)
     if (!is_done) {
         GREBE_TRY(text_wave_sample(&s->wave, &view, err));
         GREBE_TRY(infer_view(s, &view, &n_rows, err));
-        if (s->shape.n_fields == 0) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
-                            s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
+        if (s->shape.n_fields == 0 && n_rows > 0) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found no field",
+                            s->wave.reader.name);
+        } else if (s->shape.n_fields == 0) { /* as no rows are written */
+            s->shape.form = JSON_FORM_STRUCT;
+            st = schema_new(s->arena.a, "+s", "", false, 0, &s->schema, err);
         }
     }
 out:
