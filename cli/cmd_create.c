@@ -11,8 +11,67 @@
 #include "text_options.h"
 #include "rows.h"
 
-/* Append every source to the transaction, then commit: one version whatever their number. */
-static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, size_t n_uris)
+static bool has_column(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; schema != NULL && i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_text(const grebe_source *source)
+{
+    static const char *const formats[] = { "csv", "tsv", "json", "jsonl", "ndjson" };
+    const char *format = grebe_source_format(source);
+    bool is_any = false;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        is_any |= format != NULL && strcmp(format, formats[i]) == 0;
+    }
+    return is_any;
+}
+
+/*
+ * Columns of text that have no value say nothing of their type, and one of nulls would never take a value: they
+ * become strings, but for those of the table.
+ */
+static grebe_status type_empty_columns(struct cli *cli, const grebe_source *source,
+                                       const struct ArrowSchema *table,
+                                       struct ArrowArrayStream *rows, grebe_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArrayStream typed = { 0 };
+    size_t n = 0;
+    if (!is_text(source)) {
+        return GREBE_OK;
+    }
+    if (rows->get_schema(rows, &schema) != 0) {
+        grebe_stream_error(rows, EIO, err);
+        return err->status;
+    }
+    grebe_column_cast *casts = cli_alloc(cli, (size_t)schema.n_children + 1, sizeof *casts);
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        const struct ArrowSchema *column = schema.children[i];
+        if (strcmp(column->format, "n") == 0 && !has_column(table, column->name)) {
+            casts[n++] = (grebe_column_cast){ column->name, "string" };
+        }
+    }
+    grebe_status st = n > 0 ? grebe_rows_cast(cli->ctx, rows, casts, n, &typed, err) : GREBE_OK;
+    if (st == GREBE_OK && n > 0) {
+        *rows = typed;
+    }
+    schema.release(&schema);
+    return st;
+}
+
+/*
+ * Append every source to the transaction, then commit: one version whatever their number.
+ *
+ * @param types A struct schema, those of the table; empty: they become those of the first source.
+ */
+static int append_all(struct cli *cli, grebe_txn *txn, struct ArrowSchema *types,
+                      const char *const *uris, size_t n_uris)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_write_options write;
@@ -21,17 +80,31 @@ static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, 
         grebe_source *source = NULL;
         struct ArrowArrayStream rows = { 0 };
         grebe_scan_options scan;
-        code = open_source(cli, uris[i], &source);
+        code = open_source_like(cli, uris[i], types, &source);
         code = code != 0 ? code : scan_options_from(cli, &scan);
         if (code == 0) {
             write.expected_rows = grebe_source_num_rows(source);
             grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
             if (st == GREBE_OK) {
+                st = type_empty_columns(cli, source, types, &rows, &err);
+            }
+            if (st == GREBE_OK && types->release == NULL && rows.get_schema(&rows, types) != 0) {
+                types->release = NULL;
+                grebe_stream_error(&rows, EIO, &err);
+                st = err.status;
+            }
+            if (st == GREBE_OK) {
                 st = grebe_txn_append(txn, &rows, &write, &err);
             }
             code = st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
         }
+        if (rows.release != NULL) {
+            rows.release(&rows);
+        }
         grebe_source_close(source);
+    }
+    if (types->release != NULL) {
+        types->release(types);
     }
     return code;
 }
@@ -84,6 +157,7 @@ int cmd_create(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options open = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_txn_options options;
+    struct ArrowSchema types = { 0 };
     grebe_table *table = NULL;
     grebe_txn *txn = NULL;
     const char *uri = cli->positional[0];
@@ -124,7 +198,7 @@ int cmd_create(struct cli *cli)
     if (st == GREBE_OK) {
         st = grebe_txn_new(table, &options, &txn, &err);
     }
-    code = st == GREBE_OK ? append_all(cli, txn, sources, n_from)
+    code = st == GREBE_OK ? append_all(cli, txn, &types, sources, n_from)
                           : out_error(cli, "create", &err);
     code = code != 0 ? code : commit(cli, txn);
     grebe_txn_free(txn);
@@ -136,15 +210,20 @@ int cmd_append(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_txn_options options;
+    struct ArrowSchema types = { 0 };
     grebe_table *table = NULL;
     grebe_txn *txn = NULL;
     int code = txn_options_from(cli, &options);
     code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
-    if (code == 0 && grebe_txn_new(table, &options, &txn, &err) != GREBE_OK) {
+    if (code == 0 && (grebe_txn_new(table, &options, &txn, &err) != GREBE_OK ||
+                      grebe_table_schema(table, &types, &err) != GREBE_OK)) {
         code = out_error(cli, "append", &err);
     }
+    if (code == 0 && types.n_children == 0) {
+        types.release(&types); /* the first rows bring the types */
+    }
     code = code != 0 ? code
-                     : append_all(cli, txn, (const char *const *)cli->positional + 1,
+                     : append_all(cli, txn, &types, (const char *const *)cli->positional + 1,
                                   cli->n_positional - 1);
     code = code != 0 ? code : commit(cli, txn);
     grebe_txn_free(txn);
@@ -219,6 +298,9 @@ int cmd_add_column(struct cli *cli)
         grebe_status st = grebe_txn_new(table, &options, &txn, &err);
         if (st == GREBE_OK) {
             st = grebe_source_scan(source, &scan, &rows, &err);
+        }
+        if (st == GREBE_OK) {
+            st = type_empty_columns(cli, source, NULL, &rows, &err);
         }
         if (st == GREBE_OK) {
             st = grebe_txn_add_columns(txn, &rows, begin, end, &write, &err);

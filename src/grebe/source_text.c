@@ -66,6 +66,7 @@ static grebe_status open_text(struct grebe_source *s, struct text_input *in, con
         json.is_lines = strcmp(format, "json") != 0;
         json.sizes = sizes_of(&o);
         json.schema = o.schema;
+        json.is_schema_loose = o.is_schema_loose;
         return text_json_open(s->ctx, in, &json, &s->stream, err);
     }
     struct text_csv_options csv = TEXT_CSV_OPTIONS_INIT;
@@ -91,6 +92,7 @@ static grebe_status open_text(struct grebe_source *s, struct text_input *in, con
     csv.nulls = o.nulls;
     csv.n_nulls = o.n_nulls;
     csv.schema = o.schema;
+    csv.is_schema_loose = o.is_schema_loose;
     csv.sizes = sizes_of(&o);
     return text_csv_open(s->ctx, in, &csv, &s->stream, err);
 }

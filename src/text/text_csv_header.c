@@ -71,7 +71,7 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
         struct csv_cell c = split->cells.cells[i];
         buf_clear(&text);
         GREBE_TRY(buf_reserve(&text, c.len + 32, err));
-        if (s->o.header == TEXT_HEADER_NO && (int64_t)i < s->given.n_children) {
+        if (s->o.header == TEXT_HEADER_NO && (int64_t)i < s->given.n_children && !s->o.is_schema_loose) {
             GREBE_TRY(buf_put_text(&text, s->given.children[i]->name, err));
             GREBE_TRY(buf_reserve(&text, 32, err));
         } else if (s->o.header == TEXT_HEADER_YES) {
@@ -109,6 +109,28 @@ static bool is_header(const struct csv_split *split, size_t n)
         is_text |= c.len > 0;
     }
     return seen == 0 && is_text;
+}
+
+/* Of a loose schema: what the file has. */
+static grebe_status drop_absent(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->wave.ctx->a;
+    struct ArrowSchema present = { 0 };
+    struct buf fields = BUF_INIT(a);
+    int at = 0;
+    for (int64_t i = 0; i < s->given.n_children; i++) {
+        if (schema_find(&s->schema, s->given.children[i]->name, &at, NULL) == GREBE_OK) {
+            GREBE_TRY(buf_put(&fields, &s->given.children[i], sizeof s->given.children[i], err));
+        }
+    }
+    GREBE_TRY(schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
+                            fields.len / sizeof(struct ArrowSchema *), &present, err));
+    schema_release(&s->given);
+    schema_move(&s->given, &present);
+out:
+    buf_release(&fields);
+    return st;
 }
 
 /* The columns whose types are given. */
@@ -231,6 +253,9 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
         s->o.header = is_header(&split, n) ? TEXT_HEADER_YES : TEXT_HEADER_NO;
     }
     GREBE_TRY(make_names(s, &split, err));
+    if (s->o.is_schema_loose && s->given.release != NULL) {
+        GREBE_TRY(drop_absent(s, err));
+    }
     GREBE_TRY(find_given(s, err));
     text_reader_skip(r, s->o.header == TEXT_HEADER_YES ? split.at : begin);
 out:

@@ -73,6 +73,30 @@ grebe_status text_given_native(const grebe_allocator *a, const struct ArrowSchem
     return native(a, given, 0, out, err);
 }
 
+grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSchema *given,
+                                 struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf fields = BUF_INIT(a);
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < given->n_children; i++) {
+        struct ArrowSchema type;
+        st = text_given_native(a, given->children[i], &type, err);
+        schema_release(&type);
+        if (st == GREBE_OK) {
+            st = buf_put(&fields, &given->children[i], sizeof given->children[i], err);
+        }
+        if (st != GREBE_OK && st != GREBE_EUNSUPPORTED) {
+            goto out;
+        }
+    }
+    st = schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
+                       fields.len / sizeof(struct ArrowSchema *), out, err);
+out:
+    buf_release(&fields);
+    return st;
+}
+
 /* ---- values ---- */
 
 static bool store_signed(const struct arrow_type *t, const char *s, size_t len, void *dst)
