@@ -30,10 +30,11 @@ static size_t field_end(const struct text_csv_options *o, const char *data, size
             }
         }
     }
+    const bool has_escapes = csv_escapes_all(o, delimiter);
     while (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-        at++;
+        at += has_escapes && data[at] == '\\' ? 2 : 1;
     }
-    return at;
+    return min_size(at, len);
 }
 
 /*
@@ -116,7 +117,7 @@ size_t csv_cut(void *arg, const char *data, size_t len, bool is_last)
     if (is_last || len == 0) {
         return len;
     }
-    if (o->quote == 0) {
+    if (o->quote == 0 && !csv_escapes_all(o, o->delimiter)) {
         return last_border(data, 0, len, len);
     }
     return o->comment != 0 || (o->escape != 0 && o->escape != o->quote) ? cut_fields(o, data, len)

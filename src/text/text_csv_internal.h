@@ -96,9 +96,18 @@ char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, siz
 /** Whether the unquoted text is one of those that mean null. */
 bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len);
 
+/** A backslash escapes outside of quotes, too, as databases write it. */
+static inline bool csv_escapes_all(const struct text_csv_options *o, char delimiter)
+{
+    return o->escape == '\\' && o->quote != '\\' && delimiter != '\\';
+}
+
 /** Whether the cell is a null. */
 static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
 {
+    if (c.is_escaped && !c.is_quoted && c.len == 2 && s->block->data[c.begin + 1] == 'N') {
+        return true;
+    }
     if (s->o->nulls == NULL) {
         return c.len == 0 && !c.is_quoted;
     }

@@ -105,7 +105,8 @@ static grebe_status quoted_field(struct csv_split *s, struct csv_cell *cell, siz
     return GREBE_OK;
 }
 
-static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size_t end)
+static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size_t end,
+                                   bool is_escaped)
 {
     const char *data = s->block->data;
     if (s->o->is_trimmed) {
@@ -116,7 +117,8 @@ static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size
             end--;
         }
     }
-    return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0, 0 };
+    return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0,
+                              is_escaped };
 }
 
 /* To the begin of the next line. */
@@ -147,17 +149,25 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
     if (s->at == len) {
         return GREBE_OK;
     }
-    size_t field = s->at;
+    const bool has_escapes = csv_escapes_all(s->o, delimiter);
+    size_t field = s->at, skipped_to = 0;
     for (;;) {
         struct csv_cell cell;
         grebe_status st = GREBE_OK;
         size_t at = text_scan_next(&s->scan);
+        if (has_escapes && at < len && at < skipped_to) {
+            continue;
+        }
+        if (has_escapes && at < len && data[at] == '\\') {
+            skipped_to = at + 2;
+            continue;
+        }
         if (at < len && data[at] == quote && quote != 0 && at == field) {
             st = quoted_field(s, &cell, &at, err);
         } else if (at < len && data[at] != delimiter && !is_line_end(data[at])) {
             continue; /* a quote or escape inside the field is itself */
         } else {
-            cell = plain_field(s, field, at);
+            cell = plain_field(s, field, at, skipped_to > field);
         }
         if (st == GREBE_OK) {
             st = put_cell(&s->cells, cell, err);
