@@ -32,6 +32,42 @@ static bool is_text(const grebe_source *source)
     return is_any;
 }
 
+/* The types "null" in a type, itself and those it is made of. nodes NULL: they are counted only. */
+static size_t find_nulls(struct ArrowSchema *schema, struct ArrowSchema **nodes)
+{
+    size_t n = strcmp(schema->format, "n") == 0;
+    if (n > 0 && nodes != NULL) {
+        nodes[0] = schema;
+    }
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        n += find_nulls(schema->children[i], nodes != NULL ? nodes + n : NULL);
+    }
+    return n;
+}
+
+/* The type with strings for nulls, as one types it; NULL: there is no null in it. */
+static const char *without_nulls(struct cli *cli, struct ArrowSchema *column)
+{
+    size_t n = find_nulls(column, NULL);
+    if (n == 0) {
+        return NULL;
+    }
+    struct ArrowSchema **nodes = cli_alloc(cli, n, sizeof *nodes);
+    const char **formats = cli_alloc(cli, n, sizeof *formats);
+    find_nulls(column, nodes);
+    for (size_t i = 0; i < n; i++) {
+        formats[i] = nodes[i]->format;
+        nodes[i]->format = "u";
+    }
+    size_t len = grebe_type_name(cli->ctx, column, NULL, 0);
+    char *name = cli_alloc(cli, len + 1, 1);
+    grebe_type_name(cli->ctx, column, name, len + 1);
+    for (size_t i = 0; i < n; i++) {
+        nodes[i]->format = formats[i];
+    }
+    return len > 0 ? name : NULL;
+}
+
 /*
  * Columns of text that have no value say nothing of their type, and one of nulls would never take a value: they
  * become strings, but for those of the table.
@@ -52,9 +88,10 @@ static grebe_status type_empty_columns(struct cli *cli, const grebe_source *sour
     }
     grebe_column_cast *casts = cli_alloc(cli, (size_t)schema.n_children + 1, sizeof *casts);
     for (int64_t i = 0; i < schema.n_children; i++) {
-        const struct ArrowSchema *column = schema.children[i];
-        if (strcmp(column->format, "n") == 0 && !has_column(table, column->name)) {
-            casts[n++] = (grebe_column_cast){ column->name, "string" };
+        struct ArrowSchema *column = schema.children[i];
+        const char *type = has_column(table, column->name) ? NULL : without_nulls(cli, column);
+        if (type != NULL) {
+            casts[n++] = (grebe_column_cast){ column->name, type };
         }
     }
     grebe_status st = n > 0 ? grebe_rows_cast(cli->ctx, rows, casts, n, &typed, err) : GREBE_OK;

@@ -43,7 +43,8 @@ typedef struct grebe_text_options {
     /** Around fields: one ASCII character, "": no field is quoted. NULL: ". */
     const char *quote;
 
-    /** Inside quotes, makes the character behind it itself. NULL: only the doubled quote. Read only. */
+    /** Inside quotes, makes the character behind it itself; "\\" also outside, with \n, \t and \N (null) as databases
+     *  write them. NULL: only the doubled quote. Read only. */
     const char *escape;
 
     /** Lines that begin with this ASCII character are left out. NULL: none. Read only. */
@@ -62,7 +63,7 @@ typedef struct grebe_text_options {
     const char *const *nulls;
     size_t n_nulls;
 
-    /** 1,5 is a number and 1.5 is none. Read only. */
+    /** 1,5 and 1.234,5 are numbers and 1.5 is none. Read only. */
     bool is_decimal_comma;
 
     /** Blanks around unquoted fields do not belong to them. Read only. */

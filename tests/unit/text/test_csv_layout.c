@@ -330,9 +330,42 @@ static void test_given__csv__columns_by_name_or_place(void **state)
     schema_release(&schema);
     static const char *const binary[] = { "a:z" };
     make_schema(&schema, binary, 1);
-    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "expected a type that text can have");
+    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "field \"a\": expected a type that text can have, found binary");
     schema_release(&schema);
     (void)err;
+}
+
+/* Of a table's types those count that the text can use, and absent columns are not made. */
+static void test_given__loose__only_what_is_there(void **state)
+{
+    (void)state;
+    static const char *const fields[] = { "gone:l", "zip:u", "raw:z", "f:f" };
+    struct ArrowSchema schema = { 0 };
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    make_schema(&schema, fields, 4);
+    o.schema = &schema;
+    o.is_schema_loose = true;
+    gives(o, "id,zip,f\n1,90210,0.1\n", "id:int64,zip:string,f:float\n{\"id\":1,\"zip\":\"90210\",\"f\":0.1}\n");
+    gives(o, "raw,f\nx,\n", "raw:string,f:float\n{\"raw\":\"x\",\"f\":null}\n");
+    gives(o, "id\n1\n", "id:int64\n{\"id\":1}\n");
+    fails(o, "f,zip\n1,2\nx,y\n", "x:3:1: column \"f\": expected float, as the schema has it, found \"x\"");
+    o.header = TEXT_HEADER_NO;
+    gives(o, "1,2\n", "column_1:int64,column_2:int64\n{\"column_1\":1,\"column_2\":2}\n");
+    o.header = TEXT_HEADER_YES;
+    case_memory(open_csv, &o, "zip,f\n1,2\n", 10);
+    struct text_json_options json = TEXT_JSON_OPTIONS_INIT;
+    json.schema = &schema;
+    json.is_schema_loose = true;
+    const void *options[] = { &json };
+    const char *text = "{\"zip\":90210,\"id\":1}\n{\"f\":\"0.5\"}\n";
+    case_gives(open_json, options, 1, text, strlen(text),
+               "zip:string,id:int64,f:float\n{\"zip\":\"90210\",\"id\":1,\"f\":null}\n"
+               "{\"zip\":null,\"id\":null,\"f\":0.5}\n");
+    case_gives(open_json, options, 1, "[]", 2, "\n");
+    case_fails(open_json, &json, "{\"f\":1}\n{\"f\":\"x\"}\n", 18, GREBE_ECORRUPT,
+               "expected float, as the schema has it");
+    case_memory(open_json, &json, text, strlen(text));
+    schema_release(&schema);
 }
 
 static void test_given__json__fields_have_their_types(void **state)
@@ -399,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_layout__sample__what_is_behind_must_fit),
         cmocka_unit_test(test_given__csv__every_type),
         cmocka_unit_test(test_given__csv__columns_by_name_or_place),
+        cmocka_unit_test(test_given__loose__only_what_is_there),
         cmocka_unit_test(test_given__json__fields_have_their_types),
         cmocka_unit_test(test_given__no_memory__nothing_leaks),
     };
