@@ -62,6 +62,9 @@ int cmd_stats(struct cli *cli)
     grebe_source *source = NULL;
     struct ArrowArrayStream rows = { 0 };
     int code = scan_options_from(cli, &o);
+    if (opt_has(cli, "cast")) {
+        return out_usage(cli, "--cast: statistics are of the values as they are stored");
+    }
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_stats(source, &o, &rows, &err);

@@ -41,9 +41,13 @@ int cmd_count(struct cli *cli)
     grebe_source *source = NULL;
     int64_t n = 0;
     int code = scan_options_from(cli, &o);
+    if (opt_has(cli, "cast")) {
+        return out_usage(cli, "--cast changes nothing that count tells");
+    }
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional, &source);
     if (code == 0) {
         grebe_status st = grebe_source_count(source, &o, &n, &err);
+        n = o.limit >= 0 && n > o.limit ? o.limit : n;
         if (st != GREBE_OK) {
             code = out_error(cli, "count", &err);
         } else if (cli->format == GREBE_PRINT_JSON || cli->format == GREBE_PRINT_JSONL) {

@@ -301,8 +301,8 @@ static const struct cmd cmd_check_spec = {
 };
 static const struct cmd cmd_convert_spec = {
     "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
-    "DEST is written in the format that its name ends in: .parquet, .arrows (Arrow IPC stream), .csv, .json, "
-    ".jsonl. A file of that name is replaced in one step when everything is written.",
+    "DEST is written in the format that its name ends in: .parquet, .arrow (Arrow IPC file), .arrows (stream), "
+    ".csv, .tsv, .json, .jsonl, text also with .gz or .zst. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
     convert_options, read_options, 2, ANY, cmd_convert
 };

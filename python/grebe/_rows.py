@@ -105,25 +105,33 @@ class Stream(_Convert, _core.Stream):
 
     __slots__ = ()
 
+    def _rest(self):
+        """All batches that remain; the stream is closed then, so that asking again is an error, not an empty answer."""
+        batches = list(self)
+        self.close()
+        return batches
+
     # These iterate here rather than hand the stream over: what goes wrong is a grebe.Error then, not the host's.
 
     def to_pyarrow(self):
         """A pyarrow.Table, without a copy."""
         import pyarrow
         schema = self.schema.to_pyarrow()
-        return pyarrow.Table.from_batches([pyarrow.record_batch(batch) for batch in self], schema)
+        return pyarrow.Table.from_batches([pyarrow.record_batch(batch) for batch in self._rest()], schema)
 
     def to_polars(self):
         """A polars.DataFrame."""
         import polars
-        frames = [polars.DataFrame(batch) for batch in self]
-        return polars.concat(frames, rechunk=False) if frames else polars.DataFrame(self)
+        schema = self.schema
+        frames = [polars.DataFrame(batch) for batch in self._rest()]
+        return polars.concat(frames, rechunk=False) if frames else polars.DataFrame(schema.to_pyarrow().empty_table())
 
     def to_numpy(self):
         """``{name: array}`` of all rows that remain."""
-        parts = [batch.to_numpy() for batch in self]
+        schema = self.schema
+        parts = [batch.to_numpy() for batch in self._rest()]
         if not parts:
-            return _no_values(self.schema)
+            return _no_values(schema)
         return {name: _join([p[name] for p in parts]) for name in parts[0]}
 
     def cast(self, types):

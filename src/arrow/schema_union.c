@@ -101,6 +101,30 @@ static grebe_status unite_children(const grebe_allocator *a, const struct ArrowS
     return st;
 }
 
+static bool is_list(const struct ArrowSchema *s)
+{
+    return s->dictionary == NULL && s->n_children == 1 &&
+           (strcmp(s->format, "+l") == 0 || strcmp(s->format, "+L") == 0 ||
+            strncmp(s->format, "+w:", 3) == 0);
+}
+
+/* Lists of two kinds, vectors of two lengths: a list. A list fits a vector only when its length does, which
+ * is not known here. */
+static grebe_status unite_as_list(const grebe_allocator *a, const struct ArrowSchema *x,
+                                  const struct ArrowSchema *y, int depth, bool is_nullable,
+                                  struct ArrowSchema *out, grebe_error *err)
+{
+    bool is_large = strcmp(x->format, "+L") == 0 || strcmp(y->format, "+L") == 0;
+    grebe_status st = schema_new(a, is_large ? "+L" : "+l", x->name, is_nullable, 1, out, err);
+    if (st == GREBE_OK) {
+        st = unite_type(a, x->children[0], y->children[0], depth + 1, out->children[0], err);
+    }
+    if (st != GREBE_OK) {
+        schema_release(out);
+    }
+    return st;
+}
+
 /* The smallest number type that holds the values of both; no values are lost on the way. */
 static grebe_status unite_numbers(const grebe_allocator *a, const struct ArrowSchema *x,
                                   const struct ArrowSchema *y, struct ArrowSchema *out,
@@ -142,6 +166,9 @@ static grebe_status unite_type(const grebe_allocator *a, const struct ArrowSchem
     if (is_same_shape && (strncmp(x->format, "+l", 2) == 0 || strncmp(x->format, "+L", 2) == 0 ||
                           strncmp(x->format, "+w:", 3) == 0 || strcmp(x->format, "+m") == 0)) {
         return unite_children(a, x, y, depth, is_nullable, out, err);
+    }
+    if (is_list(x) && is_list(y)) {
+        return unite_as_list(a, x, y, depth, is_nullable, out, err);
     }
     if (schema_widens(y, x, NULL) == GREBE_OK) {
         return copy_nullable(a, x, is_nullable, out, err);

@@ -17,6 +17,9 @@ static grebe_status as_one_table(grebe_context *ctx, struct source_many *m, greb
     if (paths == NULL) {
         return mem_fail(err, m->n_parts * sizeof *paths, "paths");
     }
+    if (m->n_parts == 0) { /* nothing but empty files */
+        goto out;
+    }
     for (size_t i = 0; i < m->n_parts; i++) {
         grebe_source *s = m->parts[i].source;
         struct ArrowSchema schema = { 0 };

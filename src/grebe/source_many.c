@@ -34,6 +34,18 @@ static grebe_status keep_options(struct source_many *m, const grebe_source_optio
     return GREBE_OK;
 }
 
+/* A text file of no bytes says nothing of columns, and has no rows to miss. */
+static bool is_empty_text(grebe_context *ctx, const char *uri)
+{
+    struct io_store *store = NULL;
+    struct io_info info;
+    bool is_empty = source_text_format_of(uri) != NULL && io_local_new(ctx, &store, NULL) == GREBE_OK &&
+                    io_stat(store, uri, &info, NULL) == GREBE_OK && info.kind == IO_FILE &&
+                    info.id.size_bytes == 0;
+    io_store_free(store);
+    return is_empty;
+}
+
 static grebe_status add_part(struct source_many *m, const char *uri,
                              const grebe_source_options *options, grebe_error *err)
 {
@@ -47,12 +59,15 @@ static grebe_status add_part(struct source_many *m, const char *uri,
     if (part->uri == NULL) {
         return mem_fail(err, strlen(uri), "a path");
     }
+    if (options->format == NULL && is_empty_text(m->ctx, uri)) {
+        return GREBE_OK;
+    }
     GREBE_TRY(source_open_one(m->ctx, uri, options, &part->source, err));
     m->n_parts++;
     part->n_rows = grebe_source_num_rows(part->source);
     bool is_text = source_text_format(grebe_source_format(part->source)) != NULL;
     GREBE_TRY(grebe_source_schema(part->source, &schema, err));
-    GREBE_TRY(many_meet_text(m, &schema, is_text, err));
+    GREBE_TRY(many_meet(m, &schema, is_text, err));
     if (m->n_parts == 1) {
         schema_move(&m->schema, &schema);
     } else {
@@ -89,6 +104,9 @@ grebe_status source_many_new(grebe_context *ctx, const char *const *uris, size_t
     GREBE_TRY(keep_options(m, options, err));
     for (size_t i = 0; i < n; i++) {
         GREBE_TRY(add_part(m, uris[i], options, err));
+    }
+    if (m->n_parts == 0) {
+        GREBE_TRY(schema_new(ctx->a, "+s", "", false, 0, &m->schema, err));
     }
     *out = m;
     m = NULL;

@@ -41,14 +41,14 @@ grebe_status source_many_new(grebe_context *ctx, const char *const *uris, size_t
                              grebe_error *err);
 void source_many_drop(struct source_many *m); /* NULL accepted */
 
-/* ---- text: source_many_text.c ---- */
+/* ---- types that meet: source_many_types.c ---- */
 
 /**
- * Before the schema of a part is united: columns that only text files have, and that no type holds as
- * they were inferred, become double (integers and floats; exactly, or the scan fails) or string,
- * in the union and in *schema.
+ * Before the schema of a part is united: columns whose types no type holds. Integers and floats become double
+ * (each integer exactly, or the scan fails at it); what only text files have becomes string and is read
+ * as such. In the union and in *schema.
  */
-grebe_status many_meet_text(struct source_many *m, struct ArrowSchema *schema, bool is_text,
+grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool is_text,
                             grebe_error *err);
 
 /** Open a part that is a stream; texts that the union has as strings are read as such. */

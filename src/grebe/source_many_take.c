@@ -84,6 +84,7 @@ static grebe_status take_part(struct many_take *t, const struct source_part *par
     grebe_take_options o = GREBE_TAKE_OPTIONS_INIT;
     struct ArrowSchema whole = { 0 }, schema = { 0 };
     struct ArrowArray rows = { 0 };
+    struct ArrowArrayStream stream = { 0 };
     struct fit fit = { 0 };
     size_t n_all = (size_t)t->schema.n_children;
     int at = 0;
@@ -100,10 +101,16 @@ static grebe_status take_part(struct many_take *t, const struct source_part *par
     o.columns = names;
     o.call = call;
     GREBE_TRY(grebe_source_take(part->source, t->local, n, &o, &rows, &schema, err));
+    GREBE_TRY(stream_from_batches(a, &schema, &rows, 1, &stream, err));
+    schema_release(&schema);
+    GREBE_TRY(many_cast(t->m, &t->schema, &stream, err));
+    GREBE_TRY(stream_schema(&stream, &schema, err));
+    GREBE_TRY(stream_next(&stream, &rows, err));
     GREBE_TRY(fit_new(a, &schema, &t->schema, &fit, err));
     GREBE_TRY(fit_batch(&fit, &rows, out, err));
 out:
     fit_release(&fit);
+    stream_release(&stream);
     schema_release(&schema);
     schema_release(&whole);
     array_release(&rows);

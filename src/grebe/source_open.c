@@ -69,8 +69,8 @@ static grebe_status unknown_content(const grebe_context *ctx, const char *path, 
                                 ctx->registry->formats[i]->name);
     }
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                      "%s: expected a file of a known format (%s), found other content", path,
-                      known);
+                      "%s: expected a file of a known format (%s), or a name that ends in .csv, .tsv, .json "
+                      "or .jsonl, found other content (csv:PATH says what a file is)", path, known);
 }
 
 const char *source_forced_format(const grebe_context *ctx, const char *uri, char *name,

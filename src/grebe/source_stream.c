@@ -3,6 +3,9 @@
 #include "grebe/source_internal.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "base/checked.h"
 
 struct file_bytes {
     const grebe_allocator *a;
@@ -55,13 +58,17 @@ struct callback_bytes {
     const grebe_allocator *a;
     grebe_read_fn read;
     void *read_ctx;
+    unsigned char head[16]; /* looked at already; [head_pos, head_len) is still to be read */
+    size_t head_pos, head_len;
 };
 
 static grebe_status read_callback_bytes(void *arg, void *dst, size_t len, size_t *got,
                                         grebe_error *err)
 {
     struct callback_bytes *c = arg;
-    *got = 0;
+    *got = min_size(len, c->head_len - c->head_pos);
+    memcpy(dst, c->head + c->head_pos, *got);
+    c->head_pos += *got;
     while (*got < len) {
         size_t part = 0;
         int failed = c->read(c->read_ctx, (char *)dst + *got, len - *got, &part);
@@ -99,12 +106,33 @@ grebe_status source_callback_bytes(struct grebe_source *s, grebe_read_fn read, v
     return GREBE_OK;
 }
 
+/* Other content than an Arrow stream is told as such, not as a damaged one. */
+static grebe_status look_first(struct ipc_source *bytes, grebe_error *err)
+{
+    struct callback_bytes *c = bytes->from;
+    size_t got = 0;
+    grebe_status st = read_callback_bytes(c, c->head, sizeof c->head, &got, err);
+    c->head_len = got;
+    if (st == GREBE_OK && got == sizeof c->head && !ipc_sniff(c->head, got)) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                        "standard input: expected an Arrow stream, found other content (--input-format "
+                        "csv, tsv, json or jsonl says what text is)");
+    }
+    return st;
+}
+
 grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn read, void *read_ctx,
                                        grebe_error *err)
 {
     struct ipc_source bytes = { 0 };
     grebe_status st = source_callback_bytes(s, read, read_ctx, &bytes, err);
+    if (st == GREBE_OK) {
+        st = look_first(&bytes, err);
+    }
     if (st != GREBE_OK) {
+        if (bytes.free != NULL) {
+            bytes.free(bytes.from);
+        }
         return st;
     }
     st = ipc_stream_open(s->ctx->a, &bytes, &s->stream, err);

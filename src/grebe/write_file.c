@@ -196,6 +196,22 @@ static grebe_status write_printed(grebe_context *ctx, struct ArrowArrayStream *r
     return st;
 }
 
+/* Options that would do nothing are no options. */
+static grebe_status check_text_options(const char *path, const grebe_write_options *o, grebe_error *err)
+{
+    if (o->compression != NULL && strcmp(o->compression, "none") != 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "%s: text is packed by the ending of its name, .gz or .zst, not by compression \"%.32s\"",
+                          path, o->compression);
+    }
+    if (o->n_encodings > 0 || o->n_bloom_columns > 0 || o->page_bytes != 0 || o->page_rows != 0 ||
+        o->data_page_version != 0 || o->is_without_statistics || o->is_without_page_index ||
+        o->is_without_checksums) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: options of Parquet files say nothing about text", path);
+    }
+    return GREBE_OK;
+}
+
 grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct ArrowArrayStream *rows,
                               const grebe_write_options *options, bool is_durable, int64_t *n_rows,
                               grebe_error *err)
@@ -223,6 +239,9 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
                         "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .tsv, .json or "
                         ".jsonl (text also with .gz or .zst), found \".%s\"", path, ending);
         goto out;
+    }
+    if (form != NULL) {
+        GREBE_TRY(check_text_options(path, &given, err));
     }
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_create(store, path, is_durable, &to, err));

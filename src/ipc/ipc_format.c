@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/ipc_format.h"
 
+#include <string.h>
+
+bool ipc_is_feather_v1(const unsigned char *head, size_t head_len)
+{
+    return head_len >= 4 && memcmp(head, "FEA1", 4) == 0;
+}
+
 static bool sniff(const unsigned char *head, size_t head_len, const unsigned char *tail,
                   size_t tail_len)
 {
     (void)tail; /* one that was cut is a damaged file, not one of an unknown format */
     (void)tail_len;
-    return ipc_file_sniff(head, head_len);
+    return ipc_file_sniff(head, head_len) || ipc_is_feather_v1(head, head_len);
 }
 
 static const char *const extensions[] = { "arrow", "feather", NULL };

@@ -22,6 +22,9 @@ struct ipc_reader {
 
 extern const struct format_reader_ops ipc_reader_ops;
 
+/** Whether bytes begin as the first version of Feather does, which is refused by name. */
+bool ipc_is_feather_v1(const unsigned char *head, size_t head_len);
+
 grebe_status ipc_format_open(struct io_store *store, const char *path,
                              const struct file_hints *hints, struct format_reader **out,
                              grebe_error *err);

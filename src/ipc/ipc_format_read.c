@@ -76,6 +76,10 @@ grebe_status ipc_format_open(struct io_store *store, const char *path,
     r->base.ctx = store->ctx;
     GREBE_TRY(get_bytes(store, path, &bytes, err));
     r->base.file_size_bytes = bytes->len;
+    if (ipc_is_feather_v1(bytes->data, bytes->len)) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: Feather V1 is not read: write it anew as V2", path);
+        goto out;
+    }
     st = ipc_file_open(a, bytes, &r->file, err);
     if (st != GREBE_OK) {
         st = error_wrap(err, st, "%s", path);

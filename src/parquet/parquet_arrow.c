@@ -286,17 +286,35 @@ static void follow_leaf(struct builder *b, const struct ArrowSchema *hint,
 static grebe_status build_field(struct builder *b, struct pq_node *n,
                                 const struct ArrowSchema *hint, struct ArrowSchema *out);
 
+/* The canonical extension type that the annotation stands for, as pyarrow reads it; NULL: none. */
+static const char *extension_of(const struct pq_schema_element *e, const struct ArrowSchema *out)
+{
+    const struct pq_logical l = logical_of(e);
+    if (l.kind == PQ_LOGICAL_UUID && strcmp(out->format, "w:16") == 0) {
+        return "arrow.uuid";
+    }
+    bool is_string = strcmp(out->format, "u") == 0 || strcmp(out->format, "U") == 0 ||
+                     strcmp(out->format, "vu") == 0;
+    return l.kind == PQ_LOGICAL_JSON && is_string ? "arrow.json" : NULL;
+}
+
 static grebe_status set_metadata(struct builder *b, const struct pq_node *n,
                                  const struct ArrowSchema *hint, struct ArrowSchema *out)
 {
     const struct pq_schema_element *e = &b->footer->schema[n->element];
     static const char id_key[] = "PARQUET:field_id";
     char id[16];
+    static const char name_key[] = "ARROW:extension:name", data_key[] = "ARROW:extension:metadata";
+    struct key_value known;
     size_t n_hint = hint == NULL ? 0 : schema_metadata_count(hint);
-    if (n_hint == 0 && !e->has_field_id) {
+    const char *extension = n->n_children == 0 ? extension_of(e, out) : NULL;
+    if (n_hint > 0 && schema_metadata_find(hint, name_key, &known)) {
+        extension = NULL; /* the writer's word */
+    }
+    if (n_hint == 0 && !e->has_field_id && extension == NULL) {
         return GREBE_OK;
     }
-    struct key_value *pairs = arena_array(b->ar, n_hint + 1, sizeof *pairs);
+    struct key_value *pairs = arena_array(b->ar, n_hint + 3, sizeof *pairs);
     if (pairs == NULL) {
         return GREBE_FAIL(b->err, GREBE_ENOMEM, "no memory for field metadata");
     }
@@ -311,6 +329,10 @@ static grebe_status set_metadata(struct builder *b, const struct pq_node *n,
     if (e->has_field_id) {
         int len = snprintf(id, sizeof id, "%d", e->field_id);
         pairs[count++] = (struct key_value){ id_key, sizeof id_key - 1, id, (size_t)len };
+    }
+    if (extension != NULL) {
+        pairs[count++] = (struct key_value){ name_key, sizeof name_key - 1, extension, strlen(extension) };
+        pairs[count++] = (struct key_value){ data_key, sizeof data_key - 1, "", 0 };
     }
     return schema_set_metadata(b->a, out, pairs, count, b->err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table/table_of_files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/name_index.h"
@@ -82,16 +83,24 @@ static grebe_status check_names(const grebe_allocator *a, const struct ArrowSche
     return st;
 }
 
-/* The wish travels with the file's entry, so that every opener of it follows. */
-static grebe_status wish_int96_us(struct arena *arena, struct manifest_file *file, grebe_error *err)
+/* Its size, and the wish, which travels with the file's entry so that every opener of it follows. */
+static grebe_status put_properties(struct arena *arena, struct manifest_file *file, uint64_t size,
+                                   bool is_int96_us, grebe_error *err)
 {
-    struct avro_pair *pair = arena_array(arena, 1, sizeof *pair);
-    if (pair == NULL) {
-        return mem_fail(err, sizeof *pair, "a property");
+    char digits[24];
+    grebe_status st = GREBE_OK;
+    struct avro_pair *pairs = arena_array(arena, 2, sizeof *pairs);
+    if (pairs == NULL) {
+        return mem_fail(err, 2 * sizeof *pairs, "properties");
     }
-    file->properties = (struct avro_list){ pair, 1 };
-    grebe_status st = text_of(arena, FILE_INT96_US, &pair->key, err);
-    return st == GREBE_OK ? text_of(arena, "1", &pair->value, err) : st;
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)size);
+    GREBE_TRY(text_of(arena, "file_size", &pairs[0].key, err));
+    GREBE_TRY(text_of(arena, digits, &pairs[0].value, err));
+    GREBE_TRY(text_of(arena, FILE_INT96_US, &pairs[1].key, err)); /* keys ascend */
+    GREBE_TRY(text_of(arena, "1", &pairs[1].value, err));
+    file->properties = (struct avro_list){ pairs, is_int96_us ? 2 : 1 };
+out:
+    return st;
 }
 
 static grebe_status add_files(struct table_store *store, const char *const *paths, size_t n,
@@ -120,9 +129,8 @@ static grebe_status add_files(struct table_store *store, const char *const *path
         }
         if (reader->n_rows > 0) {
             GREBE_TRY(table_file_stored_path(&m->arena, paths[i], &files[n_files].path, err));
-            if (is_int96_us) {
-                GREBE_TRY(wish_int96_us(&m->arena, &files[n_files], err));
-            }
+            GREBE_TRY(put_properties(&m->arena, &files[n_files], reader->file_size_bytes,
+                                     is_int96_us, err));
             files[n_files++].row_end = reader->n_rows;
         }
         reader->ops->close(reader);

@@ -22,6 +22,10 @@ grebe_status text_column_init(const grebe_allocator *a, const struct ArrowSchema
     if (st != GREBE_OK) {
         return st;
     }
+    struct key_value extension;
+    out->is_uuid = out->type.kind == ARROW_FIXED_BINARY && out->type.byte_width == 16 &&
+                   schema_metadata_find(schema, "ARROW:extension:name", &extension) &&
+                   extension.value_len == 10 && memcmp(extension.value, "arrow.uuid", 10) == 0;
     /* A dictionary is child 0 for printing; a dictionary has no children of its own. */
     out->n_children = out->type.is_dictionary ? 1 : (size_t)schema->n_children;
     out->children = mem_alloc_zero(a, out->n_children * sizeof *out->children);
@@ -68,6 +72,22 @@ static grebe_status put_quoted(struct buf *dst, const char *text, size_t n, bool
                                grebe_error *err)
 {
     return is_json ? json_put_string(dst, text, n, err) : buf_put(dst, text, n, err);
+}
+
+static grebe_status put_uuid(struct buf *dst, const char *p, bool is_json, grebe_error *err)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[40];
+    size_t n = 0;
+    for (size_t i = 0; i < 16; i++) {
+        unsigned char c = (unsigned char)p[i];
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
+            text[n++] = '-';
+        }
+        text[n++] = hex[c >> 4];
+        text[n++] = hex[c & 15];
+    }
+    return put_quoted(dst, text, n, is_json, err);
 }
 
 static grebe_status put_binary(struct buf *dst, const char *p, size_t len, bool is_json,
@@ -276,6 +296,9 @@ static grebe_status put_value(struct buf *dst, const struct text_column *c,
                    t->kind == ARROW_STRING_VIEW;
     if (is_text || (t->kind >= ARROW_BINARY && t->kind <= ARROW_FIXED_BINARY)) {
         struct arrow_bytes b = arrow_bytes_at(array, t->kind, t->byte_width, i);
+        if (c->is_uuid) {
+            return put_uuid(dst, b.p, is_json, err);
+        }
         return is_text ? put_quoted(dst, b.p, (size_t)b.len, is_json, err)
                        : put_binary(dst, b.p, (size_t)b.len, is_json, err);
     }

@@ -11,6 +11,7 @@ struct text_column {
     const struct ArrowSchema *schema;
     struct arrow_type type;
     struct arrow_type value_type;    /* of the dictionary, when type.is_dictionary */
+    bool is_uuid;                    /* 16 bytes that print as xxxxxxxx-xxxx-… */
     struct text_column *children;    /* shape [n_children] */
     size_t n_children;
 };
@@ -21,7 +22,8 @@ grebe_status text_column_init(const grebe_allocator *a, const struct ArrowSchema
 void text_column_release(const grebe_allocator *a, struct text_column *c);
 
 /**
- * Append value i as JSON: null, true, 1, 1.0, "text", [..], {..}; binary as base64; NaN and
+ * Append value i as JSON: null, true, 1, 1.0, "text", [..], {..}; binary as base64 (arrow.uuid with
+ * dashes); NaN and
  * infinities as the strings "NaN", "Infinity", "-Infinity"; times as RFC 3339 strings.
  */
 grebe_status text_put_json(struct buf *dst, const struct text_column *c,

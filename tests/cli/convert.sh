@@ -19,3 +19,6 @@ grebe inspect again.parquet --format json | head -c 20; echo
 q grebe inspect words.csv
 q grebe inspect words.arrows
 q grebe inspect t
+q grebe convert words.parquet z.csv --compression zstd
+q grebe convert words.parquet z.csv --bloom word
+q grebe convert words.parquet z.csv.zst -q

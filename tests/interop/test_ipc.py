@@ -126,6 +126,12 @@ def test_polars_and_feather_files(tmp_path, codec):
         f"text {i}" for i in range(4990, 5000)]
 
 
+def test_the_first_feather_is_refused_by_name(tmp_path):
+    (tmp_path / "old.feather").write_bytes(b"FEA1" + bytes(60) + b"FEA1")
+    with pytest.raises(grebe.Unsupported, match="Feather V1"):
+        grebe.read(tmp_path / "old.feather")
+
+
 def test_unknown_codec_and_tables_are_refused(tmp_path, table):
     with pytest.raises(grebe.InvalidArgument, match="none, lz4 and zstd"):
         grebe.write(tmp_path / "x.arrow", table.select(["int8"]), compression="snappy")

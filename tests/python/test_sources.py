@@ -69,6 +69,35 @@ def test_text_files_meet_in_types_that_lose_nothing(tmp_path):
         list(grebe.read(str(tmp_path / "*.csv"), columns=["a"]))
 
 
+def test_integers_and_floats_of_any_files_meet_in_double(tmp_path):
+    pq.write_table(pa.table({"v": pa.array([1, 2], pa.int64())}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"v": pa.array([0.5], pa.float32())}), tmp_path / "b.parquet")
+    got = plain(grebe.read(str(tmp_path / "*.parquet"), where="v < 2"))
+    assert got["v"].to_pylist() == [1.0, 0.5] and got.schema.field("v").type == pa.float64()
+    pq.write_table(pa.table({"v": pa.array([2**53 + 1])}), tmp_path / "c.parquet")
+    with pytest.raises(grebe.SchemaMismatch, match=r"c\.parquet: .*9007199254740993 does not fit double"):
+        grebe.read(str(tmp_path / "*.parquet")).to_pyarrow()
+
+
+def test_empty_text_files_among_others_add_nothing(tmp_path):
+    (tmp_path / "1.jsonl").write_text('{"a": 1}\n')
+    (tmp_path / "2.jsonl").write_text("")
+    (tmp_path / "3.csv").write_text("")
+    assert plain(grebe.read(str(tmp_path / "*"))).to_pydict() == {"a": [1]}
+    (tmp_path / "1.jsonl").write_text("")
+    assert grebe.read(str(tmp_path / "*")).to_pyarrow().shape == (0, 0)
+
+
+def test_a_stream_that_was_read_is_not_read_again(tmp_path):
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    for first in ("to_pyarrow", "to_pandas", "to_polars", "to_numpy"):
+        for second in ("to_pyarrow", "to_pandas", "to_polars", "to_numpy"):
+            rows = grebe.read(tmp_path / "x.csv")
+            assert len(getattr(rows, first)()) == 1
+            with pytest.raises(ValueError, match="consumed or closed"):
+                getattr(rows, second)()
+
+
 def test_types_that_do_not_meet_name_file_and_column(folder):
     (folder / "bad.csv").write_text("id,x\nu,1\n")  # p0's id is no text: nothing to read another way
     with pytest.raises(grebe.SchemaMismatch, match=r'bad\.csv: column "id": expected int64, found string'):

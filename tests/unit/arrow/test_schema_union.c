@@ -67,6 +67,15 @@ static void test_unite__types__meet_where_nothing_is_lost(void **state)
                  SCHEMA("a", "list<item: int64>"));
     assert_union(SCHEMA("a", "struct<x: int32, y: string>"), SCHEMA("a", "struct<z: bool, x: int64>"),
                  SCHEMA("a", "struct<x: int64, y: string, z: bool>"));
+    assert_union(SCHEMA("a", "fixed_size_list<item: float>[2]"), SCHEMA("a", "list<item: float>"),
+                 SCHEMA("a", "list<item: float>"));
+    assert_union(SCHEMA("a", "list<item: float>"), SCHEMA("a", "fixed_size_list<item: double>[2]"),
+                 SCHEMA("a", "list<item: double>"));
+    assert_union(SCHEMA("a", "fixed_size_list<item: float>[2]"),
+                 SCHEMA("a", "fixed_size_list<item: float>[3]"), SCHEMA("a", "list<item: float>"));
+    assert_union(SCHEMA("a", "fixed_size_list<item: float>[2]"),
+                 SCHEMA("a", "fixed_size_list<item: float>[2]"),
+                 SCHEMA("a", "fixed_size_list<item: float>[2]"));
     assert_union(SCHEMA("a", "timestamp[s]"), SCHEMA("a", "timestamp[us]"),
                  SCHEMA("a", "timestamp[us]"));
 }

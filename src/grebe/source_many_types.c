@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text files among several sources: types were only inferred, so there is more than one way to meet. */
+/* Types of several sources that no type holds: integers beside floats, and text, which can be read another way. */
 #include "grebe/source_many.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool unites(const grebe_allocator *a, const struct ArrowSchema *x, const 
 
 static bool is_number(const struct ArrowSchema *s)
 {
-    return strlen(s->format) == 1 && strchr("lLg", s->format[0]) != NULL;
+    return strlen(s->format) == 1 && strchr("iIlLfg", s->format[0]) != NULL;
 }
 
 static grebe_status retype(const grebe_allocator *a, struct ArrowSchema *field, const char *format,
@@ -37,17 +37,24 @@ static grebe_status retype(const grebe_allocator *a, struct ArrowSchema *field, 
     return st;
 }
 
-/* A column of both that does not unite, and that is text everywhere. */
+/*
+ * A column of both that does not unite: integers and floats become double, which is checked value by value when
+ * they are read; what is text everywhere can be read as string. Anything else is left to fail.
+ */
 static grebe_status meet_column(const grebe_allocator *a, struct ArrowSchema *x, struct ArrowSchema *y,
-                                grebe_error *err)
+                                bool is_text, grebe_error *err)
 {
-    bool has_double = x->format[0] == 'g' || y->format[0] == 'g';
-    const char *format = is_number(x) && is_number(y) && has_double ? "g" : "u";
+    bool has_float = strchr("fg", x->format[0]) != NULL || strchr("fg", y->format[0]) != NULL;
+    bool is_double = is_number(x) && is_number(y) && has_float;
+    if (!is_double && !is_text) {
+        return GREBE_OK;
+    }
+    const char *format = is_double ? "g" : "u";
     grebe_status st = retype(a, x, format, err);
     return st == GREBE_OK ? retype(a, y, format, err) : st;
 }
 
-grebe_status many_meet_text(struct source_many *m, struct ArrowSchema *schema, bool is_text,
+grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool is_text,
                             grebe_error *err)
 {
     const grebe_allocator *a = m->ctx->a;
@@ -58,12 +65,13 @@ grebe_status many_meet_text(struct source_many *m, struct ArrowSchema *schema, b
                         schema_find(&m->schema, schema->children[i]->name, &at, NULL) == GREBE_OK;
         if (!is_known) {
             st = buf_put_byte(&m->is_text, is_text, err); /* where schema_unite will put the field */
-        } else if (!is_text) {
-            m->is_text.data[at] = false;
-        } else if (m->is_text.data[at] && schema->children[i]->n_children == 0 &&
-                   m->schema.children[at]->n_children == 0 &&
-                   !unites(a, m->schema.children[at], schema->children[i])) {
-            st = meet_column(a, m->schema.children[at], schema->children[i], err);
+        } else {
+            m->is_text.data[at] = m->is_text.data[at] && is_text;
+            if (schema->children[i]->n_children == 0 && m->schema.children[at]->n_children == 0 &&
+                !unites(a, m->schema.children[at], schema->children[i])) {
+                st = meet_column(a, m->schema.children[at], schema->children[i], m->is_text.data[at],
+                                 err);
+            }
         }
         if (st != GREBE_OK) {
             return st;
@@ -141,7 +149,8 @@ grebe_status many_cast(const struct source_many *m, const struct ArrowSchema *wa
     for (int64_t i = 0; i < schema.n_children; i++) {
         const struct ArrowSchema *field = schema.children[i];
         GREBE_TRY(schema_find(wanted, field->name, &at, err));
-        if (strcmp(wanted->children[at]->format, "g") == 0 && is_number(field) && field->format[0] != 'g') {
+        if (strcmp(wanted->children[at]->format, "g") == 0 && strchr("lL", field->format[0]) != NULL &&
+            field->format[1] == '\0') {
             const grebe_column_cast one = { field->name, "double" };
             GREBE_TRY(buf_put(&casts, &one, sizeof one, err));
         }
