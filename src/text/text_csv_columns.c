@@ -13,7 +13,7 @@ bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t
             return true;
         }
     }
-    return false;
+    return csv_escapes_all(o, o->delimiter) && csv_is_escaped_null(text, len);
 }
 
 /* What stands behind a backslash, as MySQL and PostgreSQL write it. */

@@ -227,7 +227,8 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
     do {
         split.cells.n = 0;
         GREBE_TRY(csv_next_record(&split, &n, &begin, err));
-    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted);
+    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted &&
+             !split.cells.cells[0].is_escaped);
     if (n == 0) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
                         "found nothing", r->name);

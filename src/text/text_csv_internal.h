@@ -93,6 +93,12 @@ static const char CSV_NO_DELIMITER = '\x1f';
 /** The delimiter that the first lines show; CSV_NO_DELIMITER: there is one column. */
 char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, size_t len);
 
+/** Whether a text with escapes is the null of databases. */
+static inline bool csv_is_escaped_null(const char *text, size_t len)
+{
+    return len == 2 && text[0] == '\\' && text[1] == 'N';
+}
+
 /** Whether the unquoted text is one of those that mean null. */
 bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len);
 
@@ -105,9 +111,6 @@ static inline bool csv_escapes_all(const struct text_csv_options *o, char delimi
 /** Whether the cell is a null. */
 static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
 {
-    if (c.is_escaped && !c.is_quoted && c.len == 2 && s->block->data[c.begin + 1] == 'N') {
-        return true;
-    }
     if (s->o->nulls == NULL) {
         return c.len == 0 && !c.is_quoted;
     }

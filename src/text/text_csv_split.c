@@ -105,8 +105,7 @@ static grebe_status quoted_field(struct csv_split *s, struct csv_cell *cell, siz
     return GREBE_OK;
 }
 
-static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size_t end,
-                                   bool is_escaped)
+static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size_t end)
 {
     const char *data = s->block->data;
     if (s->o->is_trimmed) {
@@ -117,8 +116,18 @@ static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size
             end--;
         }
     }
-    return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0,
-                              is_escaped };
+    return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0, 0 };
+}
+
+/* A field without quotes that has escapes; \N is an empty one. */
+static struct csv_cell escaped_field(const struct csv_split *s, size_t begin, size_t end)
+{
+    struct csv_cell cell = plain_field(s, begin, end);
+    cell.is_escaped = 1;
+    if (s->o->nulls == NULL && csv_is_escaped_null(s->block->data + cell.begin, cell.len)) {
+        cell.len = 0;
+    }
+    return cell;
 }
 
 /* To the begin of the next line. */
@@ -149,25 +158,26 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
     if (s->at == len) {
         return GREBE_OK;
     }
-    const bool has_escapes = csv_escapes_all(s->o, delimiter);
     size_t field = s->at, skipped_to = 0;
     for (;;) {
         struct csv_cell cell;
         grebe_status st = GREBE_OK;
         size_t at = text_scan_next(&s->scan);
-        if (has_escapes && at < len && at < skipped_to) {
-            continue;
-        }
-        if (has_escapes && at < len && data[at] == '\\') {
-            skipped_to = at + 2;
-            continue;
-        }
         if (at < len && data[at] == quote && quote != 0 && at == field) {
             st = quoted_field(s, &cell, &at, err);
         } else if (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-            continue; /* a quote or escape inside the field is itself */
+            /* a quote inside the field is itself, and so is an escape that does not count here */
+            if (data[at] == '\\' && at >= skipped_to && csv_escapes_all(s->o, delimiter)) {
+                skipped_to = at + 2;
+            }
+            continue;
+        } else if (skipped_to > field) {
+            if (at < skipped_to && at < len) {
+                continue; /* an escaped separator */
+            }
+            cell = escaped_field(s, field, at);
         } else {
-            cell = plain_field(s, field, at, skipped_to > field);
+            cell = plain_field(s, field, at);
         }
         if (st == GREBE_OK) {
             st = put_cell(&s->cells, cell, err);
@@ -214,7 +224,7 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
     const struct csv_cell *last = &s->cells.cells[s->cells.n - 1];
     grebe_status st = GREBE_OK;
     *is_row = false;
-    if (n == 1 && last->len == 0 && !last->is_quoted) {
+    if (n == 1 && last->len == 0 && !last->is_quoted && !last->is_escaped) {
         s->cells.n--; /* an empty line */
         return GREBE_OK;
     }

@@ -79,6 +79,13 @@ static void test_layout__backslash__as_databases_write_it(void **state)
     o.quote = 0;
     gives(o, "a,b\n1,two\\nlines\\tand \\\\\n\\N,\\N\n3,\\0\\r\\,5\" \n4,N\n5,x\\\ny\n", rows);
     gives(o, "a\\,b\nx\\", "a,b:string\n{\"a,b\":\"x\\\\\"}\n");
+    fails(o, "a,b\n1,2\n\\N\n", "x:3:1: expected 2 fields, found 1"); /* no empty line */
+    static const char *const nulls[] = { "NA" };
+    o.nulls = nulls;
+    o.n_nulls = 1;
+    gives(o, "a,b\n\\N,\nNA,\\\\N\n", "a:null,b:string\n{\"a\":null,\"b\":\"\"}\n{\"a\":null,\"b\":\"\\\\N\"}\n");
+    o.nulls = NULL;
+    o.n_nulls = 0;
     o.quote = '\\'; /* no escape then */
     gives(o, "a,b\n\\x,\\\\n\\,1\n", "a:string,b:int64\n{\"a\":\"x,\\\\n\",\"b\":1}\n");
     static const char text[] = "a,b\n\\N,x\\,\n1,\"y\\\"\"\n\\,z,\\";
