@@ -33,7 +33,7 @@ static void list_dictionaries(const struct ArrowSchema *schema, const struct ipc
 {
     const struct ArrowSchema *values = schema;
     if (schema->dictionary != NULL) {
-        out->items[out->n] = (struct ipc_dictionary){ schema, ids->ids[out->n], NULL };
+        out->items[out->n] = (struct ipc_dictionary){ schema, ids->ids[out->n], NULL, BUF_INIT(ids->a) };
         out->n++;
         values = schema->dictionary;
     }
@@ -60,13 +60,63 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
     return GREBE_OK;
 }
 
+static void drop_deltas(struct ipc_dictionary *d)
+{
+    for (size_t at = 0; at < d->deltas.len; at += sizeof(struct ArrowArray)) {
+        array_release((struct ArrowArray *)(void *)(d->deltas.data + at));
+    }
+    buf_release(&d->deltas);
+}
+
 void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d)
 {
     for (size_t i = 0; i < d->n; i++) {
+        drop_deltas(&d->items[i]);
         array_shared_drop(d->items[i].values);
     }
     mem_free(a, d->items, d->n * sizeof *d->items);
     *d = (struct ipc_dictionaries){ NULL, 0 };
+}
+
+/* All parts joined at once: one by one, many deltas would take the square of their number. */
+static grebe_status settle(const grebe_allocator *a, struct ipc_dictionary *d, grebe_error *err)
+{
+    size_t n = d->deltas.len / sizeof(struct ArrowArray);
+    struct ArrowArray joined;
+    struct array_shared *shared = NULL;
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    const struct ArrowArray **parts = mem_alloc(a, (n + 1) * sizeof *parts);
+    if (parts == NULL) {
+        return mem_fail(err, (n + 1) * sizeof *parts, "a dictionary");
+    }
+    parts[0] = array_shared_get(d->values);
+    for (size_t i = 0; i < n; i++) {
+        parts[i + 1] = (struct ArrowArray *)(void *)d->deltas.data + i;
+    }
+    grebe_status st = array_concat(a, d->field->dictionary, parts, n + 1, &joined, err);
+    mem_free(a, parts, (n + 1) * sizeof *parts);
+    if (st == GREBE_OK) {
+        st = array_share(a, &joined, &shared, err);
+        array_release(&joined);
+    }
+    if (st == GREBE_OK) {
+        drop_deltas(d);
+        array_shared_drop(d->values);
+        d->values = shared;
+    }
+    return st;
+}
+
+grebe_status ipc_dictionaries_settle(const grebe_allocator *a, struct ipc_dictionaries *d,
+                                     grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < d->n && st == GREBE_OK; i++) {
+        st = settle(a, &d->items[i], err);
+    }
+    return st;
 }
 
 /* The entry that holds the values of the id. */
@@ -94,9 +144,12 @@ static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema 
         own = b->dictionaries->items[i].field == schema ? &b->dictionaries->items[i] : NULL;
     }
     assert(own != NULL);
-    const struct ipc_dictionary *holder = find_id(b->dictionaries, own->id);
+    struct ipc_dictionary *holder = find_id(b->dictionaries, own->id);
     struct ArrowArray values;
-    grebe_status st = GREBE_OK;
+    grebe_status st = settle(b->a, holder, b->err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (holder->values == NULL) {
         st = array_nulls(b->a, schema->dictionary, 0, &values, b->err);
     } else if (!schema_equal(holder->field->dictionary, schema->dictionary,
@@ -207,6 +260,8 @@ static grebe_status take_buffer(struct batch *b, struct ArrowArray *array, int64
     }
     if (len > 0) {
         array_set_buffer(array, i, data, owner);
+    } else {
+        region_drop(owner); /* compressed nothing */
     }
     if (out_len != NULL) {
         *out_len = len;
@@ -549,19 +604,6 @@ static void wrap_values(const struct ArrowSchema *values, struct ArrowSchema *ou
 
 static void release_nothing(struct ArrowSchema *schema) { schema->release = NULL; }
 
-static grebe_status grow(const grebe_allocator *a, const struct ArrowSchema *values,
-                         const struct ArrowArray *old, struct ArrowArray *delta, grebe_error *err)
-{
-    const struct ArrowArray *both[2] = { old, delta };
-    struct ArrowArray joined;
-    grebe_status st = array_concat(a, values, both, 2, &joined, err);
-    if (st == GREBE_OK) {
-        array_release(delta);
-        array_move(delta, &joined);
-    }
-    return st;
-}
-
 grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionaries *dictionaries,
                                  struct flatbuf *fb, const struct flatbuf_table *table,
                                  const struct ipc_body *body, grebe_error *err)
@@ -591,13 +633,16 @@ grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionari
     struct ArrowArray values;
     array_move(&values, batch.children[0]);
     if (is_delta && d->values != NULL) {
-        st = grow(a, d->field->dictionary, array_shared_get(d->values), &values, err);
+        st = buf_put(&d->deltas, &values, sizeof values, err);
+        if (st != GREBE_OK) {
+            array_release(&values);
+        }
+        goto out;
     }
-    if (st == GREBE_OK) {
-        st = array_share(a, &values, &shared, err);
-    }
+    st = array_share(a, &values, &shared, err);
     array_release(&values);
     if (st == GREBE_OK) {
+        drop_deltas(d);
         array_shared_drop(d->values);
         d->values = shared;
     }

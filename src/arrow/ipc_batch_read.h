@@ -11,6 +11,7 @@ struct ipc_dictionary {
     const struct ArrowSchema *field; /* in the schema of the stream */
     int64_t id;
     struct array_shared *values; /* NULL: none came yet. Of the first field with this id only */
+    struct buf deltas;           /* struct ArrowArray: values behind these, joined when they are used */
 };
 
 struct ipc_dictionaries {
@@ -23,6 +24,10 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
                                   const struct ipc_ids *ids, struct ipc_dictionaries *out,
                                   grebe_error *err);
 void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d);
+
+/** Join what deltas brought, of all dictionaries: from then on batches may be read by many threads. */
+grebe_status ipc_dictionaries_settle(const grebe_allocator *a, struct ipc_dictionaries *d,
+                                     grebe_error *err);
 
 /** Whether the dictionary of that id has values already. */
 bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id);
