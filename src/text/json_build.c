@@ -10,7 +10,7 @@
 struct build {
     const grebe_allocator *a;
     const char *name; /* of the input */
-    uint64_t *n_values; /* of all arrays so far */
+    uint64_t *n_values, *missing_bytes; /* of all arrays so far */
     grebe_error *err;
 };
 
@@ -340,6 +340,15 @@ static grebe_status build_nulls(const struct build *b, const struct json_shape *
     return st;
 }
 
+static size_t count_missing(const struct json_value *const *values, size_t n)
+{
+    size_t n_missing = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_missing += values[i] == NULL;
+    }
+    return n_missing;
+}
+
 static grebe_status build_any(const struct build *b, const struct json_shape *s,
                               const struct json_value *const *values, size_t n,
                               struct ArrowArray *out)
@@ -351,10 +360,12 @@ static grebe_status build_any(const struct build *b, const struct json_shape *s,
                          : s->form == JSON_FORM_STRUCT ? (int64_t)s->n_fields
                                                        : 0;
     *b->n_values += n;
-    if (*b->n_values > JSON_VALUES_MAX) {
+    *b->missing_bytes += (uint64_t)count_missing(values, n) * json_shape_slot_bytes(s);
+    if (*b->n_values > JSON_VALUES_MAX || *b->missing_bytes > JSON_MISSING_BYTES_MAX) {
         return GREBE_FAIL(b->err, GREBE_ELIMIT,
-                          "%s: expected objects that have most of their fields, found rows with "
-                          "more than %d values, missing ones counted", b->name, JSON_VALUES_MAX);
+                          "%s: expected objects that have most of their fields, found rows whose values "
+                          "are more than %d, or take more than %d bytes where they are missing", b->name,
+                          JSON_VALUES_MAX, JSON_MISSING_BYTES_MAX);
     }
     if (s->form == JSON_FORM_NULL) {
         return build_nulls(b, s, values, n, out);
@@ -381,7 +392,7 @@ grebe_status json_build(const grebe_allocator *a, const char *name, const struct
                         const struct json_value *const *values, size_t n, struct ArrowArray *out,
                         grebe_error *err)
 {
-    uint64_t n_values = 0;
-    const struct build b = { a, name, &n_values, err };
+    uint64_t n_values = 0, missing_bytes = 0;
+    const struct build b = { a, name, &n_values, &missing_bytes, err };
     return build_any(&b, s, values, n, out);
 }

@@ -309,6 +309,20 @@ void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
     ++*n_leaves;
 }
 
+size_t json_shape_slot_bytes(const struct json_shape *s)
+{
+    switch (s->form) {
+    case JSON_FORM_NULL: return 0;
+    case JSON_FORM_STRUCT: return 1; /* a bit, to be exact */
+    case JSON_FORM_VALUE:
+        return s->type == 0           ? sizeof(int32_t)
+               : s->type == TEXT_BOOL ? 1
+               : s->is_given          ? (size_t)s->given.byte_width
+                                      : sizeof(int64_t);
+    default: return sizeof(int32_t);
+    }
+}
+
 bool json_shape_has_empty(const struct json_shape *s)
 {
     bool has = s->form == JSON_FORM_TEXT && s->seen == JSON_SEEN_OBJECT && s->n_fields == 0;

@@ -312,6 +312,26 @@ static grebe_status take_name(struct json_table *t, struct json_node *node, size
     return *out != NULL ? GREBE_OK : JSON_ODD;
 }
 
+static grebe_status fail_sparse(size_t n_rows, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "expected objects that have most of their fields, found %zu rows whose values are "
+                      "more than %d, or take more than %d bytes where they are missing", n_rows,
+                      JSON_VALUES_MAX, JSON_MISSING_BYTES_MAX);
+}
+
+/* The child comes to have n values. What is filled in is counted first: few bytes of text may ask for much. */
+static grebe_status fill_gap(struct json_table *t, struct json_node *child, size_t n, grebe_error *err)
+{
+    size_t gap = n - child->b.n;
+    t->missing_bytes += (uint64_t)gap * json_shape_slot_bytes(child->shape); /* < 2^31 values of 32 bytes */
+    if (t->missing_bytes > JSON_MISSING_BYTES_MAX) {
+        return fail_sparse(t->root->b.n, err);
+    }
+    grebe_status st = text_builder_reserve(&child->b, gap + 1, err); /* not twice as much for the value behind it */
+    return st == GREBE_OK ? text_builder_put_nulls(&child->b, gap, err) : st;
+}
+
 static grebe_status put_struct(struct json_table *t, struct json_node *node, struct json_cursor *c,
                                int depth, grebe_error *err)
 {
@@ -335,7 +355,7 @@ static grebe_status put_struct(struct json_table *t, struct json_node *node, str
             }
             struct json_node *child = &node->children[f->index];
             if (child->b.n < row) {
-                st = text_builder_put_nulls(&child->b, row - child->b.n, err);
+                st = fill_gap(t, child, row, err);
             } else if (child->b.n > row) {
                 st = JSON_ODD; /* the key comes twice */
             }
@@ -404,13 +424,15 @@ grebe_status json_table_put_null(struct json_table *t, grebe_error *err)
 
 /* ---- the end ---- */
 
-/* Values of the node and below it, when it is filled up to n. */
-static uint64_t count_values(const struct json_node *node, size_t n)
+/* Values of the node and below it, when it is filled up to n; *missing: bytes of those filled in then are added. */
+static uint64_t count_values(const struct json_node *node, size_t n, uint64_t *missing)
 {
     uint64_t sum = n;
+    *missing += (uint64_t)(n - node->b.n) * json_shape_slot_bytes(node->shape);
     for (size_t i = 0; i < n_children(node); i++) {
         const struct json_node *child = &node->children[i];
-        sum += count_values(child, node->shape->form == JSON_FORM_STRUCT ? n : child->b.n);
+        sum += count_values(child, node->shape->form == JSON_FORM_STRUCT ? n : child->b.n,
+                            missing);
     }
     return sum;
 }
@@ -438,11 +460,10 @@ out:
 grebe_status json_table_finish(struct json_table *t, const char *name, struct ArrowArray *out,
                                grebe_error *err)
 {
-    if (count_values(t->root, t->root->b.n) > JSON_VALUES_MAX) {
-        return GREBE_FAIL(err, GREBE_ELIMIT,
-                          "%s: expected objects that have most of their fields, found %zu rows with "
-                          "more than %d values, missing ones counted", name, t->root->b.n,
-                          JSON_VALUES_MAX);
+    uint64_t missing = t->missing_bytes;
+    if (count_values(t->root, t->root->b.n, &missing) > JSON_VALUES_MAX ||
+        missing > JSON_MISSING_BYTES_MAX) {
+        return error_wrap(err, fail_sparse(t->root->b.n, err), "%s", name);
     }
     return node_finish(t->root, t->root->b.n, out, err);
 }

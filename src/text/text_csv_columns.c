@@ -101,6 +101,17 @@ static inline const char *seen_text(const struct csv_split *s, struct csv_cell c
     return s->o->is_decimal_comma ? with_point(text, c, dst, len) : text;
 }
 
+void csv_infer_cell(const struct csv_split *s, struct csv_cell c, struct csv_column *found)
+{
+    char number[NUMBER_MAX];
+    size_t len = 0;
+    if (found->given == NULL && !csv_is_null(s, c)) {
+        const char *text = seen_text(s, c, number, &len);
+        found->types &= c.is_escaped || found->types == 0 ? 0 : text_types_of(text, len);
+        found->is_seen = true;
+    }
+}
+
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
                       unsigned *types, bool *is_seen)
 {
