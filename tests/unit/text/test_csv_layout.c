@@ -196,6 +196,40 @@ static void test_layout__sparse_rows__limited(void **state)
     buf_release(&text);
 }
 
+/* Of input that is read once, and of a map; with the limit lowered. */
+static void test_layout__long_records__read_or_limited(void **state)
+{
+    (void)state;
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    struct buf text = BUF_INIT(mem_system()), expected = BUF_INIT(mem_system());
+    grebe_error err = GREBE_ERROR_INIT;
+    o.sizes = (struct text_sizes){ .block_bytes = 64, .sample_bytes = 64, .record_bytes = 200000 };
+    for (int n = 150000; n < 900000; n += 700000) {
+        buf_clear(&text);
+        buf_clear(&expected);
+        assert_ok(buf_put_text(&text, "a,b\n", &err));
+        assert_ok(buf_put_text(&expected, "a:string,b:int64\n{\"a\":\"", &err));
+        for (int i = 0; i < n; i++) {
+            assert_ok(buf_put_byte(&text, 'x', &err));
+            assert_ok(buf_put_byte(&expected, 'x', &err));
+        }
+        assert_ok(buf_put_text(&text, ",2\n", &err));
+        assert_ok(buf_put_text(&expected, "\",\"b\":2}\n", &err));
+        const void *options[] = { &o };
+        if (n < 200000) {
+            case_gives(open_csv, options, 1, (char *)text.data, text.len, buf_text(&expected));
+        } else {
+            case_fails(open_csv, &o, (char *)text.data, text.len, GREBE_ELIMIT,
+                       "expected a record of at most 200000 bytes, found a longer one");
+            memmove(text.data, "\"\"\"\"", 4); /* the quote of the header is not closed */
+            text.data[3] = ',';
+            case_fails(open_csv, &o, (char *)text.data, text.len, GREBE_ELIMIT, "expected a first line of");
+        }
+    }
+    buf_release(&text);
+    buf_release(&expected);
+}
+
 static void test_layout__sample__what_is_behind_must_fit(void **state)
 {
     (void)state;
@@ -429,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_layout__ragged__refused_filled_or_dropped),
         cmocka_unit_test(test_layout__empty_strings__kept),
         cmocka_unit_test(test_layout__sparse_rows__limited),
+        cmocka_unit_test(test_layout__long_records__read_or_limited),
         cmocka_unit_test(test_layout__sample__what_is_behind_must_fit),
         cmocka_unit_test(test_given__csv__every_type),
         cmocka_unit_test(test_given__csv__columns_by_name_or_place),
