@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "text/json_shape.h"
+#include "text/text_bytes.h"
 #include "text/text_given.h"
 
 struct build {
@@ -66,7 +67,7 @@ static bool store(const struct json_shape *s, const struct json_value *v, void *
     }
     if (s->is_given && type != TEXT_BOOL && (v->type == JSON_STRING || v->type == JSON_NUMBER)) {
         size_t width = (size_t)s->given.byte_width;
-        return text_given_store(&s->given, v->text, v->n, (char *)data + i * width);
+        return text_given_store(&s->given, v->text, v->n, true, (char *)data + i * width);
     }
     if (v->type == JSON_STRING) { /* "NaN" and its like */
         return type == TEXT_DOUBLE && (json_is_text(v, "NaN") || json_is_text(v, "Infinity") ||
@@ -148,6 +149,22 @@ int json_value_depth(const struct json_value *v)
     return deepest + (v->type == JSON_ARRAY || v->type == JSON_OBJECT);
 }
 
+static grebe_status put_bytes(const struct build *b, const struct json_shape *s,
+                              const struct json_value *v, struct buf *dst)
+{
+    size_t n = v->type == JSON_STRING ? text_bytes_len(v->text, v->n, true) : SIZE_MAX;
+    if (n == SIZE_MAX) {
+        return fail_value(b, s, v, "binary");
+    }
+    grebe_status st = buf_reserve(dst, n, b->err);
+    if (st == GREBE_OK && n > 0) {
+        st = text_bytes_store(v->text, v->n, true, dst->data + dst->len) ? GREBE_OK
+                                                                        : fail_value(b, s, v, "binary");
+        dst->len += n;
+    }
+    return st;
+}
+
 static grebe_status build_strings(const struct build *b, const struct json_shape *s, bool is_json,
                                   const struct json_value *const *values, size_t n,
                                   struct ArrowArray *out)
@@ -165,6 +182,8 @@ static grebe_status build_strings(const struct build *b, const struct json_shape
         }
         if (is_json) {
             GREBE_TRY(json_put_value(&text, v, b->err));
+        } else if (s->is_bytes) {
+            GREBE_TRY(put_bytes(b, s, v, &text));
         } else if (v->type == JSON_STRING) {
             GREBE_TRY(buf_put(&text, v->text, v->n, b->err));
         } else if (s->is_given) {

@@ -248,6 +248,7 @@ grebe_status json_shape_give(struct arena *ar, struct json_shape *s, const struc
     switch (s->given.kind) {
     case ARROW_NULL: s->form = JSON_FORM_NULL; break;
     case ARROW_STRING: s->type = 0; break;
+    case ARROW_BINARY: s->is_bytes = true; break;
     case ARROW_BOOL: s->type = TEXT_BOOL; break;
     case ARROW_INT64: s->type = TEXT_INT64; break;
     case ARROW_UINT64: s->type = TEXT_UINT64; break;

@@ -35,6 +35,7 @@ struct json_shape {
     enum json_form form;
     unsigned type; /* JSON_FORM_VALUE: one bit of enum text_type, 0: string */
     bool is_given; /* by the caller: what was seen does not matter */
+    bool is_bytes; /* a binary type of any length was given: text stands for bytes (text_bytes.h); type is 0 */
     struct arrow_type given;
     const char *format, *type_name; /* of the given type; in the arena */
 };

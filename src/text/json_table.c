@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "text/text_bytes.h"
 #include "text/text_given.h"
 
 struct json_node {
@@ -141,6 +142,26 @@ static grebe_status put_text(struct json_node *node, const char *text, size_t le
     return st;
 }
 
+static grebe_status put_bytes(struct json_node *node, const char *text, size_t len, grebe_error *err)
+{
+    struct text_builder *b = &node->b;
+    size_t n = text_bytes_len(text, len, true);
+    if (n == SIZE_MAX) {
+        return JSON_ODD;
+    }
+    grebe_status st = text_builder_reserve(b, 1, err);
+    if (st == GREBE_OK) {
+        st = text_builder_reserve_text(b, n, err);
+    }
+    if (st == GREBE_OK && !text_bytes_store(text, len, true, b->chars + b->text_len)) {
+        st = JSON_ODD;
+    }
+    if (st == GREBE_OK) {
+        text_builder_end_text(b, n);
+    }
+    return st;
+}
+
 static grebe_status put_string(struct json_table *t, struct json_node *node, struct json_cursor *c,
                                grebe_error *err)
 {
@@ -150,6 +171,9 @@ static grebe_status put_string(struct json_table *t, struct json_node *node, str
         return JSON_ODD;
     }
     grebe_status st = json_string(c, &t->scratch, &text, &len, err);
+    if (st == GREBE_OK && node->shape->is_bytes) {
+        return put_bytes(node, text, len, err);
+    }
     return st == GREBE_OK ? put_text(node, text, len, err) : st;
 }
 
@@ -185,7 +209,7 @@ static grebe_status put_given(struct json_table *t, struct json_node *node, stru
         n = json_number(c, &is_integer, &has_exponent);
         c->p += n;
     }
-    if (st != GREBE_OK || !text_given_store(&node->shape->given, text, n, b->data + b->n * b->width)) {
+    if (st != GREBE_OK || !text_given_store(&node->shape->given, text, n, true, b->data + b->n * b->width)) {
         return st != GREBE_OK ? st : JSON_ODD;
     }
     text_builder_took(b);
@@ -388,7 +412,7 @@ static grebe_status put_value(struct json_table *t, struct json_node *node, stru
     case JSON_FORM_LIST: return put_list(t, node, c, depth, err);
     case JSON_FORM_TEXT: return put_json(t, node, c, depth, err);
     case JSON_FORM_VALUE:
-        if (node->shape->is_given && node->shape->type == 0 && *c->p != '"') {
+        if (node->shape->is_given && node->shape->type == 0 && !node->shape->is_bytes && *c->p != '"') {
             return put_json(t, node, c, depth, err);
         }
         return node->shape->type == 0            ? put_string(t, node, c, err)

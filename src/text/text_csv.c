@@ -273,7 +273,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     }
     if (s->o.schema != NULL) {
         GREBE_TRY(s->o.is_schema_loose ? text_given_possible(ctx->a, s->o.schema, &s->given, err)
-                                       : schema_copy(ctx->a, s->o.schema, &s->given, err));
+                                       : schema_copy_plain(ctx->a, s->o.schema, &s->given, err));
         s->o.schema = NULL;
     }
     s->wave.cut = csv_cut;
