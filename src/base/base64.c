@@ -36,30 +36,61 @@ static int value_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-grebe_status base64_decode(struct buf *dst, const char *text, size_t len, grebe_error *err)
+/* Characters without the padding. */
+static size_t unpadded(const char *text, size_t len)
 {
     size_t n = len;
     while (n > 0 && len - n < 2 && text[n - 1] == '=') {
         n--;
     }
+    return n;
+}
+
+size_t base64_decoded_len(const char *text, size_t len)
+{
+    size_t n = unpadded(text, len);
     if (n % 4 == 1 || (n != len && len % 4 != 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "base64: %zu characters cannot be whole bytes", len);
+        return SIZE_MAX;
     }
-    grebe_status st = buf_reserve(dst, n / 4 * 3 + 3, err);
+    return n / 4 * 3 + (n % 4 > 0 ? n % 4 - 1 : 0);
+}
+
+size_t base64_decode_to(void *dst, const char *text, size_t len)
+{
+    uint8_t *p = dst;
+    size_t n = unpadded(text, len);
     uint32_t bits = 0;
-    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         int v = value_of(text[i]);
         if (v < 0) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT,
-                              "base64: character %zu is 0x%02x, expected one of A-Z a-z 0-9 + /", i,
-                              (unsigned)(unsigned char)text[i]);
+            return i;
         }
         bits = bits << 6 | (uint32_t)v;
         size_t have = i % 4;
         if (have > 0) {
             unsigned shift = have == 1 ? 4 : have == 2 ? 2 : 0;
-            st = buf_put_byte(dst, (uint8_t)(bits >> shift), err);
+            *p++ = (uint8_t)(bits >> shift);
         }
     }
-    return st;
+    return len;
+}
+
+grebe_status base64_decode(struct buf *dst, const char *text, size_t len, grebe_error *err)
+{
+    size_t n = base64_decoded_len(text, len);
+    if (n == SIZE_MAX) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "base64: %zu characters cannot be whole bytes", len);
+    }
+    grebe_status st = buf_reserve(dst, n, err);
+    if (st != GREBE_OK || n == 0) {
+        return st;
+    }
+    size_t bad = base64_decode_to(dst->data + dst->len, text, len);
+    if (bad < len) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "base64: character %zu is 0x%02x, expected one of A-Z a-z 0-9 + /", bad,
+                          (unsigned)(unsigned char)text[bad]);
+    }
+    dst->len += n;
+    return GREBE_OK;
 }

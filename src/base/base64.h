@@ -18,4 +18,9 @@ grebe_status base64_encode(struct buf *dst, const void *bytes, size_t len, grebe
  */
 grebe_status base64_decode(struct buf *dst, const char *text, size_t len, grebe_error *err);
 
+/** How many bytes the text stands for, its characters unseen; SIZE_MAX: it is none of whole bytes. */
+size_t base64_decoded_len(const char *text, size_t len);
+/** Decode text that has a base64_decoded_len into that many bytes; len, or the place of a character that does not fit. */
+size_t base64_decode_to(void *dst, const char *text, size_t len);
+
 #endif

@@ -24,6 +24,7 @@ struct codec_stream {
     uint64_t n_read;      /* bytes of input before the block's end */
     bool is_input_over;
     bool is_inside; /* of a member or frame */
+    bool is_behind; /* one, at least */
     bool has_inflate;
     z_stream inflate;
     ZSTD_DCtx *zstd;
@@ -138,6 +139,7 @@ static grebe_status step_gzip(struct codec_stream *s, void *dst, size_t len, siz
     *got = len - z->avail_out;
     if (code == Z_STREAM_END) {
         s->is_inside = false;
+        s->is_behind = true;
         code = inflateReset(z);
     }
     if (code == Z_MEM_ERROR) {
@@ -148,12 +150,37 @@ static grebe_status step_gzip(struct codec_stream *s, void *dst, size_t len, siz
                : fail_at(s, z->msg != NULL ? z->msg : "bad content", err);
 }
 
+/* Zeros behind a member fill up a block of a tape: gzip passes over them. */
+static void skip_padding(struct codec_stream *s)
+{
+    while (s->id == CODEC_GZIP && s->is_behind && !s->is_inside && s->at < s->end &&
+           s->input[s->at] == 0) {
+        s->at++;
+    }
+}
+
+/* A frame that was made with --long, or by an enemy: its window is kept in memory. */
+static grebe_status fail_window(const struct codec_stream *s, size_t frame, grebe_error *err)
+{
+    const unsigned long long most = 1ull << ZSTD_WINDOWLOG_LIMIT_DEFAULT;
+    ZSTD_frameHeader header; /* may have begun in the block before */
+    if (ZSTD_getFrameHeader(&header, s->input + frame, s->end - frame) != 0) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "zstd: expected a window of at most %llu bytes, found a "
+                          "larger one", most);
+    }
+    return GREBE_FAIL(err, GREBE_ELIMIT, "zstd: expected a window of at most %llu bytes, found one of %llu",
+                      most, (unsigned long long)header.windowSize);
+}
+
 static grebe_status step_zstd(struct codec_stream *s, void *dst, size_t len, size_t *got,
                               grebe_error *err)
 {
     ZSTD_inBuffer in = { s->input, s->end, s->at };
     ZSTD_outBuffer out = { dst, len, 0 };
     size_t code = ZSTD_decompressStream(s->zstd, &out, &in);
+    if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
+        return fail_window(s, s->at, err);
+    }
     s->at = in.pos;
     *got = out.pos;
     if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) {
@@ -176,8 +203,12 @@ grebe_status codec_stream_read(struct codec_stream *s, void *dst, size_t len, si
         if (st != GREBE_OK) {
             return st;
         }
+        skip_padding(s);
         if (s->at == s->end && !s->is_inside) {
-            return GREBE_OK;
+            if (s->is_input_over) {
+                return GREBE_OK;
+            }
+            continue;
         }
         size_t before = s->at;
         s->is_inside = true;

@@ -5,12 +5,13 @@
 
 #include "base/number.h"
 #include "text/json_shape.h"
+#include "text/text_bytes.h"
 #include "text/text_given.h"
 
 struct build {
     const grebe_allocator *a;
     const char *name; /* of the input */
-    uint64_t *n_values; /* of all arrays so far */
+    uint64_t *n_values, *missing_bytes; /* of all arrays so far */
     grebe_error *err;
 };
 
@@ -66,7 +67,7 @@ static bool store(const struct json_shape *s, const struct json_value *v, void *
     }
     if (s->is_given && type != TEXT_BOOL && (v->type == JSON_STRING || v->type == JSON_NUMBER)) {
         size_t width = (size_t)s->given.byte_width;
-        return text_given_store(&s->given, v->text, v->n, (char *)data + i * width);
+        return text_given_store(&s->given, v->text, v->n, true, (char *)data + i * width);
     }
     if (v->type == JSON_STRING) { /* "NaN" and its like */
         return type == TEXT_DOUBLE && (json_is_text(v, "NaN") || json_is_text(v, "Infinity") ||
@@ -148,6 +149,22 @@ int json_value_depth(const struct json_value *v)
     return deepest + (v->type == JSON_ARRAY || v->type == JSON_OBJECT);
 }
 
+static grebe_status put_bytes(const struct build *b, const struct json_shape *s,
+                              const struct json_value *v, struct buf *dst)
+{
+    size_t n = v->type == JSON_STRING ? text_bytes_len(v->text, v->n, true) : SIZE_MAX;
+    if (n == SIZE_MAX) {
+        return fail_value(b, s, v, "binary");
+    }
+    grebe_status st = buf_reserve(dst, n, b->err);
+    if (st == GREBE_OK && n > 0) {
+        st = text_bytes_store(v->text, v->n, true, dst->data + dst->len) ? GREBE_OK
+                                                                        : fail_value(b, s, v, "binary");
+        dst->len += n;
+    }
+    return st;
+}
+
 static grebe_status build_strings(const struct build *b, const struct json_shape *s, bool is_json,
                                   const struct json_value *const *values, size_t n,
                                   struct ArrowArray *out)
@@ -165,6 +182,8 @@ static grebe_status build_strings(const struct build *b, const struct json_shape
         }
         if (is_json) {
             GREBE_TRY(json_put_value(&text, v, b->err));
+        } else if (s->is_bytes) {
+            GREBE_TRY(put_bytes(b, s, v, &text));
         } else if (v->type == JSON_STRING) {
             GREBE_TRY(buf_put(&text, v->text, v->n, b->err));
         } else if (s->is_given) {
@@ -340,6 +359,15 @@ static grebe_status build_nulls(const struct build *b, const struct json_shape *
     return st;
 }
 
+static size_t count_missing(const struct json_value *const *values, size_t n)
+{
+    size_t n_missing = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_missing += values[i] == NULL;
+    }
+    return n_missing;
+}
+
 static grebe_status build_any(const struct build *b, const struct json_shape *s,
                               const struct json_value *const *values, size_t n,
                               struct ArrowArray *out)
@@ -351,10 +379,12 @@ static grebe_status build_any(const struct build *b, const struct json_shape *s,
                          : s->form == JSON_FORM_STRUCT ? (int64_t)s->n_fields
                                                        : 0;
     *b->n_values += n;
-    if (*b->n_values > JSON_VALUES_MAX) {
+    *b->missing_bytes += (uint64_t)count_missing(values, n) * json_shape_slot_bytes(s);
+    if (*b->n_values > JSON_VALUES_MAX || *b->missing_bytes > JSON_MISSING_BYTES_MAX) {
         return GREBE_FAIL(b->err, GREBE_ELIMIT,
-                          "%s: expected objects that have most of their fields, found rows with "
-                          "more than %d values, missing ones counted", b->name, JSON_VALUES_MAX);
+                          "%s: expected objects that have most of their fields, found rows whose values "
+                          "are more than %d, or take more than %d bytes where they are missing", b->name,
+                          JSON_VALUES_MAX, JSON_MISSING_BYTES_MAX);
     }
     if (s->form == JSON_FORM_NULL) {
         return build_nulls(b, s, values, n, out);
@@ -381,7 +411,7 @@ grebe_status json_build(const grebe_allocator *a, const char *name, const struct
                         const struct json_value *const *values, size_t n, struct ArrowArray *out,
                         grebe_error *err)
 {
-    uint64_t n_values = 0;
-    const struct build b = { a, name, &n_values, err };
+    uint64_t n_values = 0, missing_bytes = 0;
+    const struct build b = { a, name, &n_values, &missing_bytes, err };
     return build_any(&b, s, values, n, out);
 }

@@ -248,6 +248,7 @@ grebe_status json_shape_give(struct arena *ar, struct json_shape *s, const struc
     switch (s->given.kind) {
     case ARROW_NULL: s->form = JSON_FORM_NULL; break;
     case ARROW_STRING: s->type = 0; break;
+    case ARROW_BINARY: s->is_bytes = true; break;
     case ARROW_BOOL: s->type = TEXT_BOOL; break;
     case ARROW_INT64: s->type = TEXT_INT64; break;
     case ARROW_UINT64: s->type = TEXT_UINT64; break;
@@ -307,6 +308,20 @@ void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves)
         json_shape_resolve(s->item, depth + 1, n_leaves);
     }
     ++*n_leaves;
+}
+
+size_t json_shape_slot_bytes(const struct json_shape *s)
+{
+    switch (s->form) {
+    case JSON_FORM_NULL: return 0;
+    case JSON_FORM_STRUCT: return 1; /* a bit, to be exact */
+    case JSON_FORM_VALUE:
+        return s->type == 0           ? sizeof(int32_t)
+               : s->type == TEXT_BOOL ? 1
+               : s->is_given          ? (size_t)s->given.byte_width
+                                      : sizeof(int64_t);
+    default: return sizeof(int32_t);
+    }
 }
 
 bool json_shape_has_empty(const struct json_shape *s)

@@ -35,6 +35,7 @@ struct json_shape {
     enum json_form form;
     unsigned type; /* JSON_FORM_VALUE: one bit of enum text_type, 0: string */
     bool is_given; /* by the caller: what was seen does not matter */
+    bool is_bytes; /* a binary type of any length was given: text stands for bytes (text_bytes.h); type is 0 */
     struct arrow_type given;
     const char *format, *type_name; /* of the given type; in the arena */
 };
@@ -53,6 +54,9 @@ struct json_field {
 
 /** Values of one batch, the missing ones counted: sparse rows must not take memory without end. */
 enum { JSON_VALUES_MAX = 1 << 26 };
+
+/** Bytes that missing values of one batch take in arrays, nulls that were written not counted. */
+enum { JSON_MISSING_BYTES_MAX = 1 << 28 };
 
 /** Fields of one struct. */
 enum { JSON_FIELDS_MAX = 16384 };
@@ -100,6 +104,9 @@ grebe_status json_shape_give(struct arena *ar, struct json_shape *s, const struc
 /** The fields of a struct schema are given their types, and added where none was seen. */
 grebe_status json_shape_give_fields(struct arena *ar, struct json_shape *s,
                                     const struct ArrowSchema *fields, grebe_error *err);
+
+/** Bytes that a value without content takes in the arrays of a resolved shape, fields below it not counted. */
+size_t json_shape_slot_bytes(const struct json_shape *s);
 
 /** Decide form and type at every depth; adds the leaves up. */
 void json_shape_resolve(struct json_shape *s, int depth, size_t *n_leaves);

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/number.h"
+#include "text/text_bytes.h"
 #include "text/text_given.h"
 
 struct json_node {
@@ -141,6 +142,26 @@ static grebe_status put_text(struct json_node *node, const char *text, size_t le
     return st;
 }
 
+static grebe_status put_bytes(struct json_node *node, const char *text, size_t len, grebe_error *err)
+{
+    struct text_builder *b = &node->b;
+    size_t n = text_bytes_len(text, len, true);
+    if (n == SIZE_MAX) {
+        return JSON_ODD;
+    }
+    grebe_status st = text_builder_reserve(b, 1, err);
+    if (st == GREBE_OK) {
+        st = text_builder_reserve_text(b, n, err);
+    }
+    if (st == GREBE_OK && !text_bytes_store(text, len, true, b->chars + b->text_len)) {
+        st = JSON_ODD;
+    }
+    if (st == GREBE_OK) {
+        text_builder_end_text(b, n);
+    }
+    return st;
+}
+
 static grebe_status put_string(struct json_table *t, struct json_node *node, struct json_cursor *c,
                                grebe_error *err)
 {
@@ -150,6 +171,9 @@ static grebe_status put_string(struct json_table *t, struct json_node *node, str
         return JSON_ODD;
     }
     grebe_status st = json_string(c, &t->scratch, &text, &len, err);
+    if (st == GREBE_OK && node->shape->is_bytes) {
+        return put_bytes(node, text, len, err);
+    }
     return st == GREBE_OK ? put_text(node, text, len, err) : st;
 }
 
@@ -185,7 +209,7 @@ static grebe_status put_given(struct json_table *t, struct json_node *node, stru
         n = json_number(c, &is_integer, &has_exponent);
         c->p += n;
     }
-    if (st != GREBE_OK || !text_given_store(&node->shape->given, text, n, b->data + b->n * b->width)) {
+    if (st != GREBE_OK || !text_given_store(&node->shape->given, text, n, true, b->data + b->n * b->width)) {
         return st != GREBE_OK ? st : JSON_ODD;
     }
     text_builder_took(b);
@@ -312,6 +336,26 @@ static grebe_status take_name(struct json_table *t, struct json_node *node, size
     return *out != NULL ? GREBE_OK : JSON_ODD;
 }
 
+static grebe_status fail_sparse(size_t n_rows, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "expected objects that have most of their fields, found %zu rows whose values are "
+                      "more than %d, or take more than %d bytes where they are missing", n_rows,
+                      JSON_VALUES_MAX, JSON_MISSING_BYTES_MAX);
+}
+
+/* The child comes to have n values. What is filled in is counted first: few bytes of text may ask for much. */
+static grebe_status fill_gap(struct json_table *t, struct json_node *child, size_t n, grebe_error *err)
+{
+    size_t gap = n - child->b.n;
+    t->missing_bytes += (uint64_t)gap * json_shape_slot_bytes(child->shape); /* < 2^31 values of 32 bytes */
+    if (t->missing_bytes > JSON_MISSING_BYTES_MAX) {
+        return fail_sparse(t->root->b.n, err);
+    }
+    grebe_status st = text_builder_reserve(&child->b, gap + 1, err); /* not twice as much for the value behind it */
+    return st == GREBE_OK ? text_builder_put_nulls(&child->b, gap, err) : st;
+}
+
 static grebe_status put_struct(struct json_table *t, struct json_node *node, struct json_cursor *c,
                                int depth, grebe_error *err)
 {
@@ -335,7 +379,7 @@ static grebe_status put_struct(struct json_table *t, struct json_node *node, str
             }
             struct json_node *child = &node->children[f->index];
             if (child->b.n < row) {
-                st = text_builder_put_nulls(&child->b, row - child->b.n, err);
+                st = fill_gap(t, child, row, err);
             } else if (child->b.n > row) {
                 st = JSON_ODD; /* the key comes twice */
             }
@@ -368,7 +412,7 @@ static grebe_status put_value(struct json_table *t, struct json_node *node, stru
     case JSON_FORM_LIST: return put_list(t, node, c, depth, err);
     case JSON_FORM_TEXT: return put_json(t, node, c, depth, err);
     case JSON_FORM_VALUE:
-        if (node->shape->is_given && node->shape->type == 0 && *c->p != '"') {
+        if (node->shape->is_given && node->shape->type == 0 && !node->shape->is_bytes && *c->p != '"') {
             return put_json(t, node, c, depth, err);
         }
         return node->shape->type == 0            ? put_string(t, node, c, err)
@@ -404,13 +448,15 @@ grebe_status json_table_put_null(struct json_table *t, grebe_error *err)
 
 /* ---- the end ---- */
 
-/* Values of the node and below it, when it is filled up to n. */
-static uint64_t count_values(const struct json_node *node, size_t n)
+/* Values of the node and below it, when it is filled up to n; *missing: bytes of those filled in then are added. */
+static uint64_t count_values(const struct json_node *node, size_t n, uint64_t *missing)
 {
     uint64_t sum = n;
+    *missing += (uint64_t)(n - node->b.n) * json_shape_slot_bytes(node->shape);
     for (size_t i = 0; i < n_children(node); i++) {
         const struct json_node *child = &node->children[i];
-        sum += count_values(child, node->shape->form == JSON_FORM_STRUCT ? n : child->b.n);
+        sum += count_values(child, node->shape->form == JSON_FORM_STRUCT ? n : child->b.n,
+                            missing);
     }
     return sum;
 }
@@ -438,11 +484,10 @@ out:
 grebe_status json_table_finish(struct json_table *t, const char *name, struct ArrowArray *out,
                                grebe_error *err)
 {
-    if (count_values(t->root, t->root->b.n) > JSON_VALUES_MAX) {
-        return GREBE_FAIL(err, GREBE_ELIMIT,
-                          "%s: expected objects that have most of their fields, found %zu rows with "
-                          "more than %d values, missing ones counted", name, t->root->b.n,
-                          JSON_VALUES_MAX);
+    uint64_t missing = t->missing_bytes;
+    if (count_values(t->root, t->root->b.n, &missing) > JSON_VALUES_MAX ||
+        missing > JSON_MISSING_BYTES_MAX) {
+        return error_wrap(err, fail_sparse(t->root->b.n, err), "%s", name);
     }
     return node_finish(t->root, t->root->b.n, out, err);
 }

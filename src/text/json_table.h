@@ -15,6 +15,7 @@ struct json_table {
     struct buf scratch;
     struct json_node *root;
     size_t n_leaves;
+    uint64_t missing_bytes; /* of the values that were missing and are filled in */
 };
 
 /** @param expected Rows, about. */

@@ -152,7 +152,7 @@ static grebe_status fill_values(const grebe_allocator *a, const struct ArrowSche
         }
         struct arrow_bytes b = arrow_bytes_at(array, f->kind, f->byte_width, i);
         bool fits = is_bool ? text_to_bool(b.p, (size_t)b.len, &is_true)
-                            : text_given_store(t, b.p, (size_t)b.len, (char *)values + i * t->byte_width);
+                            : text_given_store(t, b.p, (size_t)b.len, false, (char *)values + i * t->byte_width);
         if (!fits) {
             char quoted[80], type[96];
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "row %" PRId64 ": \"%s\" is no %s", first_row + i,

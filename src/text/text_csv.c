@@ -38,6 +38,7 @@ static grebe_status infer_slot(struct text_slot *slot, grebe_error *err)
     grebe_status st = GREBE_OK;
     csv_split_init(&split, s->wave.ctx->a, &s->o, s->wave.reader.name, &slot->block);
     memcpy(found, s->columns, s->n_columns * sizeof *found);
+    split.found = found;
     do {
         st = csv_split_rows(&split, s->n_columns, &n_rows, err);
         for (size_t k = 0; st == GREBE_OK && n_rows > 0 && k < s->n_columns; k++) {
@@ -272,7 +273,7 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
     }
     if (s->o.schema != NULL) {
         GREBE_TRY(s->o.is_schema_loose ? text_given_possible(ctx->a, s->o.schema, &s->given, err)
-                                       : schema_copy(ctx->a, s->o.schema, &s->given, err));
+                                       : schema_copy_plain(ctx->a, s->o.schema, &s->given, err));
         s->o.schema = NULL;
     }
     s->wave.cut = csv_cut;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "text/text_bytes.h"
 #include "text/text_given.h"
 
 bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len)
@@ -99,6 +100,17 @@ static inline const char *seen_text(const struct csv_split *s, struct csv_cell c
     const char *text = s->block->data + c.begin;
     *len = c.len;
     return s->o->is_decimal_comma ? with_point(text, c, dst, len) : text;
+}
+
+void csv_infer_cell(const struct csv_split *s, struct csv_cell c, struct csv_column *found)
+{
+    char number[NUMBER_MAX];
+    size_t len = 0;
+    if (found->given == NULL && !csv_is_null(s, c)) {
+        const char *text = seen_text(s, c, number, &len);
+        found->types &= c.is_escaped || found->types == 0 ? 0 : text_types_of(text, len);
+        found->is_seen = true;
+    }
 }
 
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
@@ -243,6 +255,35 @@ static grebe_status append_strings(struct text_builder *b, const struct csv_spli
     return st;
 }
 
+/* Hexadecimal digits, for which there is room. */
+static grebe_status append_bytes(struct text_builder *b, const struct csv_split *s, size_t n_rows,
+                                 size_t n_columns, const struct csv_cell *cells,
+                                 const struct csv_column *column, const char *column_name,
+                                 grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t row = 0; st == GREBE_OK && row < n_rows; row++, cells += n_columns) {
+        struct csv_cell c = *cells;
+        const char *text = s->block->data + c.begin;
+        size_t n = text_bytes_len(text, c.len, false);
+        if (csv_is_null(s, c)) {
+            st = text_builder_put_nulls(b, 1, err);
+            continue;
+        }
+        if (c.is_escaped || n == SIZE_MAX) {
+            return fail_value(s, c, column, column_name, err);
+        }
+        st = text_builder_reserve_text(b, n, err);
+        if (st == GREBE_OK && !text_bytes_store(text, c.len, false, b->chars + b->text_len)) {
+            st = fail_value(s, c, column, column_name, err);
+        }
+        if (st == GREBE_OK) {
+            text_builder_end_text(b, n);
+        }
+    }
+    return st;
+}
+
 /* The text of a cell, escapes undone; in scratch where there are some. */
 static grebe_status plain_text(const struct csv_split *s, struct csv_cell c, struct buf *scratch,
                                const char **text, size_t *len, grebe_error *err)
@@ -302,7 +343,7 @@ static bool store_given(struct text_builder *b, const struct json_shape *given, 
         }
         return true;
     }
-    return text_given_store(&given->given, text, len, b->data + b->n * b->width);
+    return text_given_store(&given->given, text, len, false, b->data + b->n * b->width);
 }
 
 grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, size_t n_rows,
@@ -316,6 +357,9 @@ grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, 
         return append_nested(f, s, n_rows, n_columns, cells, column, column_name, err);
     }
     grebe_status st = text_builder_reserve(b, n_rows, err);
+    if (st == GREBE_OK && column->given != NULL && column->given->is_bytes) {
+        return append_bytes(b, s, n_rows, n_columns, cells, column, column_name, err);
+    }
     if (st == GREBE_OK && b->kind == TEXT_BUILDER_TEXT) {
         return append_strings(b, s, n_rows, n_columns, cells, err);
     }

@@ -172,9 +172,11 @@ static grebe_status skip_lines(struct csv_stream *s, grebe_error *err)
         if (end != NULL) {
             text_reader_skip(r, (size_t)(end - begin) + 1);
             i++;
-        } else if (r->is_over || r->end - r->at > TEXT_RECORD_MAX) {
+        } else if (r->is_over) {
             text_reader_skip(r, r->end - r->at);
             break;
+        } else if (r->end - r->at > r->record_max) {
+            return text_reader_too_long(r, err);
         } else {
             grebe_status st = text_reader_fill(r, 2 * (r->end - r->at) + 65536, err);
             if (st != GREBE_OK) {
@@ -203,6 +205,37 @@ static void take_sep_line(struct csv_stream *s)
     text_reader_skip(r, at + 2 + is_crlf);
 }
 
+/* The first record that is no empty line; *begin: where it begins in the block, which may end inside of it. */
+static grebe_status first_record(struct csv_stream *s, struct csv_split *split, size_t *n, size_t *begin,
+                                 grebe_error *err)
+{
+    const struct text_reader *r = &s->wave.reader;
+    const size_t len = split->block->len;
+    const bool is_part = !r->is_over || len < r->end - r->at;
+    grebe_status st = GREBE_OK;
+    do {
+        split->cells.n = 0;
+        st = csv_next_record(split, n, begin, err);
+    } while (st == GREBE_OK && *n == 1 && split->cells.cells[0].len == 0 &&
+             !split->cells.cells[0].is_quoted && !split->cells.cells[0].is_escaped);
+    bool is_cut = st == GREBE_OK        ? *n > 0 && split->at == len
+                  : st == GREBE_ECORRUPT ? csv_cut(&s->o, split->block->data, len, false) == 0
+                                         : false;
+    if (is_cut && is_part) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected a first line of at most %zu bytes, found a "
+                          "longer one", r->name, len);
+    }
+    if (st == GREBE_OK && *n == 0) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
+                          "found nothing", r->name);
+    }
+    if (st == GREBE_OK && *n > CSV_COLUMNS_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d columns, found %zu", r->name,
+                          CSV_COLUMNS_MAX, *n);
+    }
+    return st;
+}
+
 /* The first record that is no empty line: how many columns, and their names. */
 grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
 {
@@ -217,33 +250,14 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
         return skipped;
     }
     take_sep_line(s);
-    size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
+    size_t len = min_size(r->end - r->at, r->record_max);
     struct text_block block = { r->data + r->at, len, r->line, 1 };
     struct csv_split split;
     if (s->o.delimiter == 0) {
         s->o.delimiter = csv_sniff_delimiter(&s->o, block.data, len);
     }
     csv_split_init(&split, s->wave.ctx->a, &s->o, r->name, &block);
-    do {
-        split.cells.n = 0;
-        GREBE_TRY(csv_next_record(&split, &n, &begin, err));
-    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted &&
-             !split.cells.cells[0].is_escaped);
-    if (n == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
-                        "found nothing", r->name);
-        goto out;
-    }
-    if (n > CSV_COLUMNS_MAX) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d columns, found %zu", r->name,
-                        CSV_COLUMNS_MAX, n);
-        goto out;
-    }
-    if (split.at == len && !r->is_over) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected a first line of at most %zu bytes, found a "
-                        "longer one", r->name, len);
-        goto out;
-    }
+    GREBE_TRY(first_record(s, &split, &n, &begin, err));
     s->columns = mem_alloc_zero(s->wave.ctx->a, n * sizeof *s->columns);
     if (s->columns == NULL) {
         st = mem_fail(err, n * sizeof *s->columns, "columns");

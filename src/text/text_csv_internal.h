@@ -60,6 +60,9 @@ struct csv_split {
     struct csv_cells cells;
     size_t n_ragged; /* rows that were filled or cut */
     size_t n_rows;   /* so far */
+    /* While types are inferred: of each column, a short row is looked at at once and its missing fields are never
+     * made. NULL: rows are wanted. */
+    struct csv_column *found;
 };
 
 /** Text_cut_fn; arg is the text_csv_options with the delimiter set. */
@@ -121,6 +124,9 @@ static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)
 /** Append the field's text, escapes undone. dst has room for c.len; gives the length. */
 size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *data,
                      struct csv_cell c);
+
+/** AND the type of one value of a column into what was found of it. */
+void csv_infer_cell(const struct csv_split *s, struct csv_cell c, struct csv_column *found);
 
 /** AND the types of all values of column i into *types; *is_seen: it has a value. */
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,

@@ -19,6 +19,7 @@ void csv_split_init(struct csv_split *s, const grebe_allocator *a, const struct 
     s->block = block;
     s->at = 0;
     s->n_ragged = s->n_rows = 0;
+    s->found = NULL;
     s->cells = (struct csv_cells){ a, NULL, 0, 0 };
     text_scan_init(&s->scan, block->data, block->len, &set);
 }
@@ -236,6 +237,13 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
         s->cells.n -= n;
         return GREBE_OK;
     }
+    if (s->found != NULL && n < n_columns) {
+        s->cells.n -= n;
+        for (size_t k = 0; k < n; k++) {
+            csv_infer_cell(s, s->cells.cells[s->cells.n + k], &s->found[k]);
+        }
+        return GREBE_OK;
+    }
     *is_row = true;
     s->cells.n -= n > n_columns ? n - n_columns : 0;
     for (; st == GREBE_OK && n < n_columns; n++) {
@@ -244,12 +252,23 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
     return st;
 }
 
+static grebe_status fail_sparse(const struct csv_split *s, size_t n_columns, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
+                      "%zu bytes", s->name, (unsigned long long)s->block->line, n_columns, s->n_rows,
+                      s->at);
+}
+
 grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_rows,
                             grebe_error *err)
 {
     *n_rows = 0;
     s->cells.n = 0;
     while (s->cells.n < CSV_CELLS_AIM) {
+        if (s->n_ragged > 0 && s->n_rows > CSV_VALUES_MAX / n_columns) {
+            return fail_sparse(s, n_columns, err);
+        }
         size_t n = 0, begin = 0;
         bool is_row = true;
         grebe_status st = csv_next_record(s, &n, &begin, err);
@@ -263,13 +282,7 @@ grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_row
             }
         }
         *n_rows += is_row;
-    }
-    s->n_rows += *n_rows;
-    if (s->n_ragged > 0 && s->n_rows > CSV_VALUES_MAX / n_columns) {
-        return GREBE_FAIL(err, GREBE_ELIMIT,
-                          "%s:%llu: expected rows that have most of the %zu fields, found %zu rows in "
-                          "%zu bytes", s->name, (unsigned long long)s->block->line, n_columns,
-                          s->n_rows, s->at);
+        s->n_rows += is_row;
     }
     return GREBE_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/half.h"
 #include "base/number.h"
+#include "text/text_bytes.h"
 
 /* ---- types ---- */
 
@@ -23,6 +24,10 @@ static const char *native_format(const struct ArrowSchema *given, const struct a
     case ARROW_LIST_VIEW:
     case ARROW_LARGE_LIST_VIEW:
     case ARROW_FIXED_LIST: return "+l";
+    case ARROW_BINARY:
+    case ARROW_LARGE_BINARY:
+    case ARROW_BINARY_VIEW: return "z";
+    case ARROW_FIXED_BINARY: return t->byte_width > 0 ? given->format : NULL;
     case ARROW_NULL:
     case ARROW_BOOL:
     case ARROW_STRUCT:
@@ -77,14 +82,16 @@ grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSch
                                  struct ArrowSchema *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
+    struct ArrowSchema plain = { 0 };
     struct buf fields = BUF_INIT(a);
     memset(out, 0, sizeof *out);
-    for (int64_t i = 0; i < given->n_children; i++) {
+    GREBE_TRY(schema_copy_plain(a, given, &plain, err));
+    for (int64_t i = 0; i < plain.n_children; i++) {
         struct ArrowSchema type;
-        st = text_given_native(a, given->children[i], &type, err);
+        st = text_given_native(a, plain.children[i], &type, err);
         schema_release(&type);
         if (st == GREBE_OK) {
-            st = buf_put(&fields, &given->children[i], sizeof given->children[i], err);
+            st = buf_put(&fields, &plain.children[i], sizeof plain.children[i], err);
         }
         if (st != GREBE_OK && st != GREBE_EUNSUPPORTED) {
             goto out;
@@ -94,6 +101,7 @@ grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSch
                        fields.len / sizeof(struct ArrowSchema *), out, err);
 out:
     buf_release(&fields);
+    schema_release(&plain);
     return st;
 }
 
@@ -165,9 +173,12 @@ static bool store_time(const struct arrow_type *t, const char *s, size_t len, vo
     case ARROW_DATE32:
         return text_to_date(s, len, &days) && (memcpy(dst, &days, sizeof days), true);
     case ARROW_DATE64:
-        v = text_to_date(s, len, &days) ? days * INT64_C(86400000) : INT64_MIN;
+        if (!text_to_instant(s, len, false, &seconds, &nanos) ||
+            !in_unit(seconds, nanos, ARROW_MILLI, &v)) {
+            return false;
+        }
         memcpy(dst, &v, sizeof v);
-        return v != INT64_MIN;
+        return true;
     case ARROW_TIMESTAMP:
         if (!text_to_instant(s, len, t->timezone[0] != '\0', &seconds, &nanos) ||
             !in_unit(seconds, nanos, t->unit, &v)) {
@@ -228,11 +239,10 @@ static bool store_decimal(const struct arrow_type *t, const char *s, size_t len,
         push_digit(limbs, (unsigned)(s[at] - '0'));
         n_behind += has_point;
     }
-    for (; n_behind < t->scale; n_behind++) {
-        n_digits += n_digits > 0;
-        if (n_digits > t->precision) {
-            return false;
-        }
+    if (n_digits > 0 && t->scale - n_behind > t->precision - n_digits) {
+        return false;
+    }
+    for (; n_digits > 0 && n_behind < t->scale; n_behind++) { /* zero is zero at any scale */
         push_digit(limbs, 0);
     }
     for (int i = 0, carry = 1; is_negative && i < 4; i++) {
@@ -243,7 +253,7 @@ static bool store_decimal(const struct arrow_type *t, const char *s, size_t len,
     return has_digit && at > begin;
 }
 
-bool text_given_store(const struct arrow_type *t, const char *s, size_t len, void *dst)
+bool text_given_store(const struct arrow_type *t, const char *s, size_t len, bool is_json, void *dst)
 {
     if (len == 0) {
         return false;
@@ -265,6 +275,8 @@ bool text_given_store(const struct arrow_type *t, const char *s, size_t len, voi
     case ARROW_DECIMAL64:
     case ARROW_DECIMAL128:
     case ARROW_DECIMAL256: return store_decimal(t, s, len, dst);
+    case ARROW_FIXED_BINARY:
+        return text_bytes_store_fixed(s, len, is_json, dst, (size_t)t->byte_width);
     default: return store_time(t, s, len, dst);
     }
 }

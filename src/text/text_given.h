@@ -4,7 +4,8 @@
 
 /*
  * Types that the caller gave. Text is read as the nearest type that is built here (a string for a large string, a
- * list for a vector), and widened to the one that was given when a block is done.
+ * list for a vector), and widened to the one that was given when a block is done. Of a dictionary and of runs text has
+ * the values, of a list view the list: schema_copy_plain comes first.
  */
 
 #include "arrow/arrow_array.h"
@@ -13,12 +14,12 @@
 /**
  * The type as which text is read. Everything is nullable.
  *
- * @return also GREBE_EUNSUPPORTED (binary, maps, unions, intervals), naming the field.
+ * @return also GREBE_EUNSUPPORTED (maps, unions, intervals, dictionaries), naming the field.
  */
 grebe_status text_given_native(const grebe_allocator *a, const struct ArrowSchema *given,
                                struct ArrowSchema *out, grebe_error *err);
 
-/** The fields of a struct schema whose types text can have. */
+/** The fields of a struct schema whose types text can have, plain. */
 grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSchema *given,
                                  struct ArrowSchema *out, grebe_error *err);
 
@@ -26,9 +27,10 @@ grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSch
  * One value of a native type of fixed width. Other than with types that are inferred, a plus and zeros in front
  * do not matter, and a float takes the nearest number.
  *
- * @param dst Written, t->byte_width bytes. Not for bool.
+ * @param is_json Bytes are base64, else hexadecimal digits.
+ * @param dst     Written, t->byte_width bytes. Not for bool.
  * @return Whether the text is such a value, in range.
  */
-bool text_given_store(const struct arrow_type *t, const char *s, size_t len, void *dst);
+bool text_given_store(const struct arrow_type *t, const char *s, size_t len, bool is_json, void *dst);
 
 #endif

@@ -62,6 +62,7 @@ grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
     r->input.name = NULL;
     r->window = BUF_INIT(ctx->a);
     r->line = r->column = 1;
+    r->record_max = TEXT_RECORD_MAX;
     region_keep(r->input.map);
     r->name = str_copy(ctx->a, in->name);
     if (r->name == NULL) {
@@ -201,6 +202,13 @@ void text_reader_skip(struct text_reader *r, size_t n)
     r->at += n;
 }
 
+grebe_status text_reader_too_long(const struct text_reader *r, grebe_error *err)
+{
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "%s:%llu: expected a record of at most %zu bytes, found a longer one", r->name,
+                      (unsigned long long)r->line, r->record_max);
+}
+
 grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_cut_fn cut,
                                 void *cut_arg, struct text_block *blocks, size_t max, size_t *n,
                                 grebe_error *err)
@@ -219,7 +227,7 @@ grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_
             }
             if (len < left) {
                 len = min_size(left, 2 * len);
-            } else if (*n > 0 || len > TEXT_RECORD_MAX) {
+            } else if (*n > 0 || len > r->record_max) {
                 break;
             } else {
                 st = text_reader_fill(r, 2 * len, err);
@@ -230,17 +238,15 @@ grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_
                 left = r->end - r->at;
                 len = min_size(left, 2 * len);
             }
-            if (len > 2 * (size_t)TEXT_RECORD_MAX) {
+            if (len > 2 * r->record_max) {
                 break;
             }
         }
         if (taken == 0 && *n > 0) {
             break; /* the next call reads on */
         }
-        if (taken == 0 || taken > 2 * (size_t)TEXT_RECORD_MAX) {
-            return GREBE_FAIL(err, GREBE_ELIMIT,
-                              "%s:%llu: expected a record of at most %d bytes, found a longer one",
-                              r->name, (unsigned long long)r->line, TEXT_RECORD_MAX);
+        if (taken == 0 || taken >= 2 * (size_t)TEXT_RECORD_MAX) { /* places in it have 30 bits */
+            return text_reader_too_long(r, err);
         }
         blocks[*n].data = data;
         blocks[*n].len = taken;

@@ -28,6 +28,7 @@ struct text_sizes {
     size_t sample_bytes; /* default 16 MiB: what types are inferred from in input read once */
     uint64_t sample_lines; /* types are inferred from about so many lines of any input */
     bool is_sample_all;    /* types are inferred from all of the input, which is kept in memory */
+    size_t record_bytes;   /* longest record; default and most TEXT_RECORD_MAX */
 };
 
 /** Records [data, data + len); the first begins at `line` and `column`, counted from 1. */
@@ -57,6 +58,7 @@ struct text_reader {
     bool is_over;           /* nothing follows data + end */
     struct buf window;
     uint64_t line, column;  /* of data + at */
+    size_t record_max;      /* longest record; some of up to twice as much are read */
 };
 
 /** Longest record. */
@@ -78,11 +80,14 @@ void text_reader_skip(struct text_reader *r, size_t n);
  *
  * @param blocks Written, shape [max]. Point into the reader until its next call.
  * @param n      Written; 0 at the end.
- * @return also GREBE_ELIMIT (a record longer than TEXT_RECORD_MAX).
+ * @return also GREBE_ELIMIT (a record longer than record_max).
  */
 grebe_status text_reader_blocks(struct text_reader *r, size_t block_bytes, text_cut_fn cut,
                                 void *cut_arg, struct text_block *blocks, size_t max, size_t *n,
                                 grebe_error *err);
+
+/** GREBE_ELIMIT: the record ahead is too long. */
+grebe_status text_reader_too_long(const struct text_reader *r, grebe_error *err);
 
 /** Ends of lines: LF, CR LF, or CR alone. */
 uint64_t text_count_lines(const char *data, size_t len);

@@ -294,7 +294,7 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
     if (o->schema != NULL) {
         s->is_schema_loose = o->is_schema_loose;
         GREBE_TRY(s->is_schema_loose ? text_given_possible(ctx->a, o->schema, &s->given, err)
-                                     : schema_copy(ctx->a, o->schema, &s->given, err));
+                                     : schema_copy_plain(ctx->a, o->schema, &s->given, err));
         GREBE_TRY(text_given_native(ctx->a, &s->given, &s->native, err));
     }
     s->wave.cut = json_cut;

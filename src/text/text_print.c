@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/name_index.h"
 #include "text/text_value.h"
 #include "wire/json.h"
 
@@ -116,6 +117,36 @@ out:
     return st;
 }
 
+/* The fields of a JSON object have names of their own, at every depth. */
+static grebe_status check_names(const grebe_allocator *a, const struct ArrowSchema *schema, int depth,
+                                grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct name_index names = { 0 };
+    bool is_there = false, is_struct = strcmp(schema->format, "+s") == 0;
+    if (is_struct) {
+        GREBE_TRY(name_index_new(a, (size_t)schema->n_children, &names, err));
+    }
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        const struct ArrowSchema *field = schema->children[i];
+        if (is_struct) {
+            GREBE_TRY(name_index_add(&names, field->name, (size_t)i, &is_there, err));
+        }
+        if (is_there) {
+            char name[80];
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s \"%s\" is there more than once, which a JSON object cannot "
+                            "hold: choose others with --columns, or write CSV",
+                            depth == 0 ? "column" : "field",
+                            error_quote(name, sizeof name, field->name, strlen(field->name)));
+            goto out;
+        }
+        GREBE_TRY(check_names(a, field, depth + 1, err)); /* as deep as schema_check lets it be */
+    }
+out:
+    name_index_release(&names);
+    return st;
+}
+
 /* ,"name": before each value (without the comma for the first) */
 static grebe_status json_names(struct row_printer *r, const grebe_allocator *a, grebe_error *err)
 {
@@ -144,6 +175,7 @@ grebe_status text_print_json(struct text_print *p, struct ArrowArrayStream *rows
     grebe_status st = GREBE_OK;
     struct row_printer r = { .p = p, .b = BUF_INIT(p->a), .is_lines = is_lines };
     GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
+    GREBE_TRY(check_names(p->a, &r.columns.schema, 0, err));
     GREBE_TRY(json_names(&r, p->a, err));
     GREBE_TRY(print_batches(&r, rows, put_json_row, err));
     if (!is_lines) {
@@ -221,11 +253,26 @@ out:
     return st;
 }
 
+/* It is written as it is, and what would have to be quoted is no null when it is read. */
+static grebe_status check_null_text(const struct text_csv_layout *l, grebe_error *err)
+{
+    for (const char *c = l->null_text; *c != '\0'; c++) {
+        if (*c == l->delimiter || *c == l->quote || *c == '\n' || *c == '\r') {
+            char found[80];
+            return GREBE_FAIL(err, GREBE_EINVAL, "null: expected a text without delimiter, quote and end of "
+                              "line, found \"%s\"",
+                              error_quote(found, sizeof found, l->null_text, strlen(l->null_text)));
+        }
+    }
+    return GREBE_OK;
+}
+
 grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows,
                             const struct text_csv_layout *layout, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct row_printer r = { .p = p, .b = BUF_INIT(p->a), .layout = layout };
+    GREBE_TRY(check_null_text(layout, err));
     GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
     for (size_t k = 0; k < r.columns.n && !layout->has_no_header; k++) {
         if (k > 0) {

@@ -55,6 +55,9 @@ grebe_status text_wave_init(struct text_wave *w, grebe_context *ctx, void *owner
         w->slots[i].index = i;
     }
     st = text_reader_init(&w->reader, ctx, in, err);
+    if (sizes->record_bytes != 0) {
+        w->reader.record_max = min_size(sizes->record_bytes, TEXT_RECORD_MAX);
+    }
     size_t ahead = sizes->is_sample_all       ? SIZE_MAX
                    : sizes->sample_bytes != 0 ? sizes->sample_bytes
                    : sizes->sample_lines > 0  ? (size_t)FIRST_BYTES
@@ -132,15 +135,18 @@ grebe_status text_wave_sample(struct text_wave *w, struct text_reader *view, gre
 {
     struct text_reader *r = &w->reader;
     size_t len = sample_len(w);
-    while (len == 0 && !r->is_over && r->end - r->at <= TEXT_RECORD_MAX) {
+    while (len == 0 && !r->is_over && r->end - r->at <= r->record_max) {
         grebe_status st = text_reader_fill(r, 2 * (r->end - r->at) + 65536, err);
         if (st != GREBE_OK) {
             return st;
         }
         len = sample_len(w);
     }
-    *view = *r; /* a record beyond the limit: the first wave says so */
-    view->end = len > 0 ? r->at + len : r->end;
+    if (len == 0 && !r->is_over) { /* what is there must not pass for the whole of it */
+        return text_reader_too_long(r, err);
+    }
+    *view = *r;
+    view->end = r->at + len;
     view->is_over = true;
     return GREBE_OK;
 }

@@ -48,6 +48,15 @@ grebe convert t out.csv -q --output-delimiter ';' --output-quote "'" --output-nu
 grebe convert t out.csv.gz -q && gzip -dc out.csv.gz
 grebe convert out.csv.gz out.jsonl.zst -q && grebe head out.jsonl.zst --format jsonl
 grebe convert t out.csv -q --output-delimiter ';' --output-quote '' || echo "exit $?"
+grebe convert t out.csv -q --output-null 'a,"b' || echo "exit $?"
+
+printf '{"d":"1970-01-02T00:00:00","b":"AP8=","f":"YWI="}\n{"d":null}\n' > bytes.jsonl
+printf '{"fields":[{"name":"d","type":"date64"},{"name":"b","type":"binary"},{"name":"f","type":"fixed_size_binary[2]"}]}' > bytes.json
+grebe convert bytes.jsonl bytes.parquet --schema bytes.json -q
+grebe convert bytes.parquet bytes.csv -q && cat bytes.csv
+grebe head bytes.csv --schema bytes.json --format jsonl
+printf '{"fields":[{"name":"d","type":"map<string, int32>"}]}' > map.json
+grebe head bytes.csv --schema map.json || echo "exit $?"
 
 grebe head bare.csv --delimiter ab || echo "exit $?"
 grebe head bare.csv --ragged maybe || echo "exit $?"

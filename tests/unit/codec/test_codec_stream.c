@@ -183,6 +183,50 @@ static void test_codec_stream__failures__given_on(void **state)
     buf_release(&out);
 }
 
+/* As tapes and block devices leave it; anything else behind a member is an error. */
+static void test_codec_stream__zeros_behind_gzip__ignored(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = { 500, 0 }, steps[] = { 1, 7, SIZE_MAX };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+    make(CODEC_GZIP, lengths, 2, &plain, &packed);
+    assert_ok(buf_put_zero(&packed, 300000, &err));
+    for (size_t i = 0; i < 3; i++) {
+        struct input in = { packed.data, packed.len, 0, steps[i], 0 };
+        struct buf out = BUF_INIT(mem_system());
+        assert_ok(expand(mem_system(), CODEC_GZIP, &in, 64, &out, &err));
+        assert_int_equal(out.len, plain.len);
+        assert_memory_equal(out.data, plain.data, plain.len);
+        packed.data[packed.len - 1] = 1;
+        in = (struct input){ packed.data, packed.len, 0, steps[i], 0 };
+        assert_fails(expand(mem_system(), CODEC_GZIP, &in, 64, &out, &err), GREBE_ECORRUPT, "gzip stream at byte");
+        packed.data[packed.len - 1] = 0;
+        buf_release(&out);
+    }
+    struct input zeros = { packed.data + packed.len - 100, 100, 0, 7, 0 };
+    assert_fails(expand(mem_system(), CODEC_GZIP, &zeros, 64, &plain, &err), GREBE_ECORRUPT, "gzip stream at byte");
+    buf_release(&plain);
+    buf_release(&packed);
+}
+
+/* A frame whose header asks for a window of 256 MiB (zstd --long=28). */
+static void test_codec_stream__zstd_window_too_large__limit(void **state)
+{
+    (void)state;
+    static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 18 << 3, 0x01, 0x00, 0x00 };
+    static const size_t steps[] = { 1, SIZE_MAX };
+    for (size_t i = 0; i < 2; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        struct input in = { frame, sizeof frame, 0, steps[i], 0 };
+        struct buf out = BUF_INIT(mem_system());
+        assert_fails(expand(mem_system(), CODEC_ZSTD, &in, 64, &out, &err), GREBE_ELIMIT,
+                     "zstd: expected a window of at most 134217728 bytes, found");
+        assert_int_equal(strstr(err.message, "one of 268435456") != NULL, i == 1);
+        buf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +234,8 @@ int main(void)
         cmocka_unit_test(test_codec_stream__cut_anywhere__corrupt_or_fewer_members),
         cmocka_unit_test(test_codec_stream__changed_bytes__never_more_than_a_refusal),
         cmocka_unit_test(test_codec_stream__failures__given_on),
+        cmocka_unit_test(test_codec_stream__zeros_behind_gzip__ignored),
+        cmocka_unit_test(test_codec_stream__zstd_window_too_large__limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

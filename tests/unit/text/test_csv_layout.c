@@ -203,6 +203,40 @@ static void test_layout__sparse_rows__limited(void **state)
     buf_release(&text);
 }
 
+/* Of input that is read once, and of a map; with the limit lowered. */
+static void test_layout__long_records__read_or_limited(void **state)
+{
+    (void)state;
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    struct buf text = BUF_INIT(mem_system()), expected = BUF_INIT(mem_system());
+    grebe_error err = GREBE_ERROR_INIT;
+    o.sizes = (struct text_sizes){ .block_bytes = 64, .sample_bytes = 64, .record_bytes = 200000 };
+    for (int n = 150000; n < 900000; n += 700000) {
+        buf_clear(&text);
+        buf_clear(&expected);
+        assert_ok(buf_put_text(&text, "a,b\n", &err));
+        assert_ok(buf_put_text(&expected, "a:string,b:int64\n{\"a\":\"", &err));
+        for (int i = 0; i < n; i++) {
+            assert_ok(buf_put_byte(&text, 'x', &err));
+            assert_ok(buf_put_byte(&expected, 'x', &err));
+        }
+        assert_ok(buf_put_text(&text, ",2\n", &err));
+        assert_ok(buf_put_text(&expected, "\",\"b\":2}\n", &err));
+        const void *options[] = { &o };
+        if (n < 200000) {
+            case_gives(open_csv, options, 1, (char *)text.data, text.len, buf_text(&expected));
+        } else {
+            case_fails(open_csv, &o, (char *)text.data, text.len, GREBE_ELIMIT,
+                       "expected a record of at most 200000 bytes, found a longer one");
+            memmove(text.data, "\"\"\"\"", 4); /* the quote of the header is not closed */
+            text.data[3] = ',';
+            case_fails(open_csv, &o, (char *)text.data, text.len, GREBE_ELIMIT, "expected a first line of");
+        }
+    }
+    buf_release(&text);
+    buf_release(&expected);
+}
+
 static void test_layout__sample__what_is_behind_must_fit(void **state)
 {
     (void)state;
@@ -262,6 +296,23 @@ static void test_given__csv__every_type(void **state)
         { "U", "1\nx\n", "large_string\n{\"x\":\"1\"}\n{\"x\":\"x\"}\n" },
         { "tdD", "1969-12-31\n", "date32\n{\"x\":\"1969-12-31\"}\n" },
         { "tdD", "1969-13-31\n", NULL },
+        { "tdm", "1970-01-02T00:00:00\n1969-12-31\n",
+          "date64\n{\"x\":\"1970-01-02T00:00:00\"}\n{\"x\":\"1969-12-31T00:00:00\"}\n" },
+        { "tdm", "1970-01-02T00:00:00Z\n", NULL },
+        { "tdm", "1970-01-02T00:00:00.0001\n", NULL },
+        { "z", "00fF\n\"\"\n\n61\n",
+          "binary\n{\"x\":\"AP8=\"}\n{\"x\":\"\"}\n{\"x\":null}\n{\"x\":\"YQ==\"}\n" },
+        { "Z", "6162\n", "large_binary\n{\"x\":\"YWI=\"}\n" },
+        { "vz", "6162\n", "binary_view\n{\"x\":\"YWI=\"}\n" },
+        { "z", "616\n", NULL },
+        { "z", "6g\n", NULL },
+        { "z", "AP8=\n", NULL },
+        { "w:2", "6162\n\n", "fixed_size_binary[2]\n{\"x\":\"YWI=\"}\n{\"x\":null}\n" },
+        { "w:2", "61\n", NULL },
+        { "w:2", "616263\n", NULL },
+        { "w:16", "00000000-0000-0000-0000-000000000105\n",
+          "fixed_size_binary[16]\n{\"x\":\"AAAAAAAAAAAAAAAAAAABBQ==\"}\n" },
+        { "w:16", "00000000-0000-0000-0000+000000000105\n", NULL },
         { "tss:", "2024-01-01 00:00:01\n", "timestamp[s]\n{\"x\":\"2024-01-01T00:00:01\"}\n" },
         { "tss:", "2024-01-01 00:00:01.5\n", NULL },
         { "tsn:", "2024-01-01 00:00:01.000000001\n",
@@ -278,6 +329,11 @@ static void test_given__csv__every_type(void **state)
         { "d:5,2", "0.001\n", NULL },
         { "d:5,2", "1.2.3\n", NULL },
         { "d:5,2", ".\n", NULL },
+        { "d:5,4", "12\n", NULL },
+        { "d:5,-1", "12\n", NULL },
+        { "d:5,5", "1\n", NULL },
+        { "d:5,5", "0\n-0.5\n", "decimal128(5, 5)\n{\"x\":0.00000}\n{\"x\":-0.50000}\n" },
+        { "d:5,1000", "0\n0.0\n", "decimal128(5, 1000)\n{\"x\":0}\n{\"x\":0}\n" },
         { "d:38,0", "-99999999999999999999999999999999999999\n",
           "decimal128(38, 0)\n{\"x\":-99999999999999999999999999999999999999}\n" },
         { "+w:2", "\"[1, 2.5]\"\n\n\"[null,-0.0]\"\n",
@@ -335,9 +391,9 @@ static void test_given__csv__columns_by_name_or_place(void **state)
     schema.children[0]->flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
     case_fails(open_csv, &o, "a,b\n1,\n", 7, GREBE_ESCHEMA, "x: rows from line 2 on");
     schema_release(&schema);
-    static const char *const binary[] = { "a:z" };
-    make_schema(&schema, binary, 1);
-    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "field \"a\": expected a type that text can have, found binary");
+    static const char *const interval[] = { "a:tiM" };
+    make_schema(&schema, interval, 1);
+    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "field \"a\": expected a type that text can have, found month_interval");
     schema_release(&schema);
     (void)err;
 }
@@ -346,7 +402,7 @@ static void test_given__csv__columns_by_name_or_place(void **state)
 static void test_given__loose__only_what_is_there(void **state)
 {
     (void)state;
-    static const char *const fields[] = { "gone:l", "zip:u", "raw:z", "f:f" };
+    static const char *const fields[] = { "gone:l", "zip:u", "raw:tiM", "f:f" };
     struct ArrowSchema schema = { 0 };
     struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
     make_schema(&schema, fields, 4);
@@ -403,23 +459,65 @@ static void test_given__json__fields_have_their_types(void **state)
     schema_release(&schema);
 }
 
+/* A schema whose first column is a dictionary of strings, the second a list view of binary. */
+static void make_encoded(struct ArrowSchema *schema)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowSchema values = { 0 };
+    const grebe_allocator *a = mem_system();
+    assert_ok(schema_new(a, "+s", "", false, 2, schema, &err));
+    assert_ok(schema_new(a, "i", "d", true, 0, schema->children[0], &err));
+    assert_ok(schema_new(a, "u", "", true, 0, &values, &err));
+    assert_ok(schema_set_dictionary(a, schema->children[0], &values, &err));
+    assert_ok(schema_new(a, "+vl", "v", true, 1, schema->children[1], &err));
+    assert_ok(schema_new(a, "z", "item", true, 0, schema->children[1]->children[0], &err));
+}
+
+/* Text has the values of a dictionary, and lists; bytes inside of lists are base64, as they are written. */
+static void test_given__dictionaries_and_views__plain(void **state)
+{
+    (void)state;
+    struct ArrowSchema schema = { 0 };
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    struct text_json_options json = { .is_lines = true };
+    make_encoded(&schema);
+    o.schema = json.schema = &schema;
+    const char *rows = "d:string,v:list<binary>\n{\"d\":\"7\",\"v\":[\"YQ==\",null]}\n{\"d\":null,\"v\":[]}\n";
+    gives(o, "d,v\n7,\"[\"\"YQ==\"\",null]\"\n,[]\n", rows);
+    fails(o, "d,v\n7,\"[\"\"61\"\"]\"\n7,\"[\"\"Y*==\"\"]\"\n", "x:3:4: column \"v\": expected list<binary>");
+    for (int is_by_tree = 0; is_by_tree < 2; is_by_tree++) {
+        const void *options[] = { &json };
+        json.is_by_tree = is_by_tree != 0;
+        case_gives(open_json, options, 1, rows + 24, strlen(rows + 24), rows);
+        case_fails(open_json, &json, "{\"v\":[\"YQ\"]}\n{\"v\":[\"Y\"]}\n", 25, GREBE_ECORRUPT,
+                   "x:2:7: expected binary, as the schema has it, found Y");
+        case_fails(open_json, &json, "{\"v\":[1]}\n", 10, GREBE_ECORRUPT, "x:1:7: expected binary");
+        case_fails(open_json, &json, "{\"v\":[\"Y*==\"]}\n", 15, GREBE_ECORRUPT, "x:1:7: expected binary");
+        case_memory(open_json, &json, rows + 24, strlen(rows + 24));
+    }
+    o.is_schema_loose = true;
+    gives(o, "d\n7\n", "d:string\n{\"d\":\"7\"}\n");
+    case_memory(open_csv, &o, "d,v\n7,\"[\"\"YQ==\"\",null]\"\n", 24);
+    schema_release(&schema);
+}
+
 static void test_given__no_memory__nothing_leaks(void **state)
 {
     (void)state;
-    static const char *const fields[] = { "a:+w:2", "b:U", "c:d:9,2" };
+    static const char *const fields[] = { "a:+w:2", "b:U", "c:d:9,2", "e:z" };
     struct ArrowSchema schema = { 0 };
     static const char *const nulls[] = { "NA" };
-    make_schema(&schema, fields, 3);
+    make_schema(&schema, fields, 4);
     struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
     o.schema = &schema;
     o.nulls = nulls;
     o.n_nulls = 1;
     o.sizes.block_bytes = 16;
-    const char *csv = "a,b,c,d\n\"[1,2]\",x,1.5,1\nNA,y,NA,2\n\"[3,4]\",\"\",2,x\n";
+    const char *csv = "a,b,c,d,e\n\"[1,2]\",x,1.5,1,6162\nNA,y,NA,2,NA\n\"[3,4]\",\"\",2,x,00\n";
     case_memory(open_csv, &o, csv, strlen(csv));
     struct text_json_options json = { .is_lines = true, .schema = &schema,
                                       .sizes = { .block_bytes = 16 } };
-    const char *lines = "{\"a\":[1,2],\"b\":\"\\u00e9\"}\n{\"c\":1,\"m\":[1,\"x\"]}\n{\"e\":{}}\n";
+    const char *lines = "{\"a\":[1,2],\"b\":\"\\u00e9\"}\n{\"c\":1,\"m\":[1,\"x\"]}\n{\"g\":{},\"e\":\"YQ==\"}\n";
     case_memory(open_json, &json, lines, strlen(lines));
     schema_release(&schema);
 }
@@ -436,11 +534,13 @@ int main(void)
         cmocka_unit_test(test_layout__ragged__refused_filled_or_dropped),
         cmocka_unit_test(test_layout__empty_strings__kept),
         cmocka_unit_test(test_layout__sparse_rows__limited),
+        cmocka_unit_test(test_layout__long_records__read_or_limited),
         cmocka_unit_test(test_layout__sample__what_is_behind_must_fit),
         cmocka_unit_test(test_given__csv__every_type),
         cmocka_unit_test(test_given__csv__columns_by_name_or_place),
         cmocka_unit_test(test_given__loose__only_what_is_there),
         cmocka_unit_test(test_given__json__fields_have_their_types),
+        cmocka_unit_test(test_given__dictionaries_and_views__plain),
         cmocka_unit_test(test_given__no_memory__nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

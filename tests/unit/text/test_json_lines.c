@@ -186,6 +186,47 @@ static void test_json__too_many_fields__limit(void **state)
     buf_release(&text);
 }
 
+/* Refused as lines and as values, before the memory is taken. */
+static void refused_as_sparse(const struct buf *text)
+{
+    for (int is_lines = 0; is_lines < 2; is_lines++) {
+        struct test_allocator t;
+        grebe_error err = GREBE_ERROR_INIT;
+        test_allocator_init(&t);
+        grebe_context *ctx = case_context(&t.a, 1);
+        struct buf got = BUF_INIT(ctx->a);
+        struct text_case c = { (char *)text->data, text->len, 0, 0, 0 };
+        struct text_json_options o = { .is_lines = is_lines != 0 };
+        assert_fails(case_run(ctx, &c, open_json, &o, &got, &err), GREBE_ELIMIT,
+                     "expected rows that have most of the");
+        assert_true(t.peak_bytes < (size_t)600 << 20);
+        buf_release(&got);
+        context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+    }
+}
+
+static void test_json__sparse_objects__refused_before_they_take_memory(void **state)
+{
+    (void)state;
+    struct buf text = BUF_INIT(mem_system());
+    grebe_error err = GREBE_ERROR_INIT;
+    for (int i = 0; i < 200000; i++) {
+        assert_ok(buf_put_text(&text, "{}\n", &err));
+    }
+    for (int i = 0; i < 8000; i++) {
+        assert_ok(buf_printf(&text, &err, "%s\"k%d\":1", i == 0 ? "{" : ",", i));
+    }
+    assert_ok(buf_put_text(&text, "}\n", &err));
+    refused_as_sparse(&text);
+    buf_clear(&text);
+    for (int i = 0; i < 16000; i++) {
+        assert_ok(buf_printf(&text, &err, "{\"k%d\":1}\n", i));
+    }
+    refused_as_sparse(&text);
+    buf_release(&text);
+}
+
 static const char TRICKY[] = "{\"a\":1,\"s\":{\"x\":[1,null,2.5],\"y\":\"\\ud83d\\ude00\"}}\n\n"
                              "{\"s\":{\"x\":[],\"z\":{\"q\":[{\"w\":true}]}},\"a\":\"NaN\"}\r\n{\"b\":[1,\"a\"]}\n";
 static const char ARRAY[] = "[{\"a\":1,\"l\":[\"]\",\"\\\"\"]},\n{\"a\":-2.5,\"l\":[]} , {}]\n";
@@ -220,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_json__damage__named_with_its_place),
         cmocka_unit_test(test_json__behind_the_sample__refused_with_place),
         cmocka_unit_test(test_json__too_many_fields__limit),
+        cmocka_unit_test(test_json__sparse_objects__refused_before_they_take_memory),
         cmocka_unit_test(test_json__every_truncation__read_or_refused),
         cmocka_unit_test(test_json__no_memory__nothing_leaks),
     };

@@ -151,6 +151,53 @@ static void test_print__csv__null_and_empty_differ(void **state)
               ",\"\",NaN,\"[1e20,3.0]\"\n");
 }
 
+static void test_print__csv__null_text_that_would_need_quotes__refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "a,b", "a\"b", "a\nb", "\r" };
+    for (size_t i = 0; i < 4; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        struct capture c = { { capture_write }, BUF_INIT(mem_system()) };
+        struct text_print p = { mem_system(), &c.sink, NULL, NULL, 0 };
+        struct text_csv_layout layout = TEXT_CSV_LAYOUT_INIT;
+        struct ArrowArrayStream rows;
+        make_stream(&rows);
+        layout.null_text = texts[i];
+        assert_fails(text_print_csv(&p, &rows, &layout, &err), GREBE_EINVAL,
+                     "null: expected a text without delimiter, quote and end of line");
+        assert_int_equal(c.b.len, 0);
+        buf_release(&c.b);
+        stream_release(&rows);
+    }
+}
+
+/* Of two fields of one name most readers keep the last alone. */
+static void test_print__json__names_that_are_there_twice__refused(void **state)
+{
+    (void)state;
+    for (int is_nested = 0; is_nested < 2; is_nested++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        struct capture c = { { capture_write }, BUF_INIT(mem_system()) };
+        struct text_print p = { mem_system(), &c.sink, NULL, NULL, 0 };
+        struct ArrowSchema schema, *fields = &schema;
+        struct ArrowArrayStream rows;
+        assert_ok(schema_new(mem_system(), "+s", "", false, is_nested ? 1 : 2, &schema, &err));
+        if (is_nested) {
+            fields = schema.children[0];
+            assert_ok(schema_new(mem_system(), "+s", "s", true, 2, fields, &err));
+        }
+        assert_ok(schema_new(mem_system(), "l", "a", true, 0, fields->children[0], &err));
+        assert_ok(schema_new(mem_system(), "u", "a", true, 0, fields->children[1], &err));
+        assert_ok(stream_from_batches(mem_system(), &schema, NULL, 0, &rows, &err));
+        assert_fails(text_print_json(&p, &rows, true, &err), GREBE_EINVAL,
+                     is_nested ? "field \"a\" is there more than once" : "column \"a\" is there more than once");
+        assert_int_equal(c.b.len, 0);
+        buf_release(&c.b);
+        stream_release(&rows);
+        schema_release(&schema);
+    }
+}
+
 static void test_print__table__aligned_and_no_control_characters(void **state)
 {
     (void)state;
@@ -234,6 +281,8 @@ int main(void)
         cmocka_unit_test(test_decimal__all_widths__exact),
         cmocka_unit_test(test_print__json__strict_text),
         cmocka_unit_test(test_print__csv__null_and_empty_differ),
+        cmocka_unit_test(test_print__csv__null_text_that_would_need_quotes__refused),
+        cmocka_unit_test(test_print__json__names_that_are_there_twice__refused),
         cmocka_unit_test(test_print__table__aligned_and_no_control_characters),
         cmocka_unit_test(test_print__table__names_of_columns_are_no_escape_sequences),
         cmocka_unit_test(test_print__slices__by_their_offset),
