@@ -198,7 +198,9 @@ grebe_status txn_try_on_base(const struct grebe_txn *x, grebe_error *err)
 
 /* ---- columns ---- */
 
-/* Drops come before everything else: what is dropped is a column of the version begun at. */
+/* Drops come before everything else: what is dropped is a column of the version begun at, and
+ * nothing that follows counts on it. Found now, because a commit that fails takes along everything
+ * that was written; without applying everything, because columns go by the thousands. */
 static grebe_status check_drop(const struct grebe_txn *x, const char *name, grebe_error *err)
 {
     int found = 0;
@@ -207,7 +209,18 @@ static grebe_status check_drop(const struct grebe_txn *x, const char *name, greb
             return GREBE_FAIL(err, GREBE_ENOTFOUND, "column \"%s\" is not there any more", name);
         }
     }
-    return schema_find(&x->base->columns->schema, name, &found, err);
+    for (size_t i = 0; i < x->renames.n; i++) {
+        if (strcmp(((const struct rename_op *)x->renames.items)[i].old_name, name) == 0) {
+            return GREBE_FAIL(err, GREBE_ENOTFOUND,
+                              "column \"%s\" is not there any more: it was renamed", name);
+        }
+    }
+    grebe_status st = schema_find(&x->base->columns->schema, name, &found, err);
+    if (st == GREBE_OK && (x->appends.n > 0 || x->schema.release != NULL)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\": drops come before %s in one transaction",
+                        name, x->appends.n > 0 ? "rows" : "a schema");
+    }
+    return st;
 }
 
 grebe_status grebe_txn_drop_column(grebe_txn *x, const char *name, grebe_error *err)

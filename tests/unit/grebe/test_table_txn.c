@@ -704,6 +704,112 @@ static void test_rename_column__files_stay_and_the_old_name_is_free(void **state
     grebe_table_close(t4);
 }
 
+/* Two new columns, the values of the first being "name_…" and those of the second numbers. */
+static grebe_table *rename_and_add(struct fixture *f, const char *first, const char *second,
+                                   bool is_single_group)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_write_options w = GREBE_WRITE_OPTIONS_INIT;
+    grebe_group_spec groups[] = { { .columns = &first, .n_columns = 1 },
+                                  { .columns = &second, .n_columns = 1 } };
+    const struct column_spec specs[] = { { first, "name" }, { second, "id" } };
+    struct ArrowArrayStream rows;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    grebe_table *renamed = commit(x);
+    rows_of(specs, 2, 0, 6, 100, &rows);
+    w.is_single_group = is_single_group;
+    w.groups = is_single_group ? NULL : groups;
+    w.n_groups = is_single_group ? 0 : 2;
+    x = begin(renamed);
+    assert_ok(grebe_txn_add_columns(x, &rows, 0, INT64_MAX, &w, &err));
+    grebe_table *added = commit(x);
+    grebe_table_close(t);
+    grebe_table_close(renamed);
+    return added;
+}
+
+static void test_add_columns__names_like_those_in_files__no_column_lost(void **state)
+{
+    static const char *const orders[][2] = { { "name", "name.2" }, { "name.2", "name" } };
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct fixture *f = NULL;
+        const char *const *names = orders[i % 2];
+        struct ArrowArrayStream stream;
+        struct ArrowArray b;
+        grebe_error err = GREBE_ERROR_INIT;
+        grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+        assert_int_equal(set_up((void **)&f), 0);
+        grebe_table *t = rename_and_add(f, names[0], names[1], i < 2);
+        o.columns = names;
+        o.n_columns = 2;
+        assert_sound(t);
+        assert_ok(grebe_table_scan(t, &o, &stream, &err));
+        assert_ok(stream_next(&stream, &b, &err));
+        assert_int_equal(b.length, 6);
+        assert_memory_equal(b.children[0]->buffers[2], "name_0name_1", 12);
+        assert_int_equal(((const int64_t *)b.children[1]->buffers[1])[5], 5);
+        array_release(&b);
+        stream_release(&stream);
+        grebe_table_close(t);
+        assert_int_equal(tear_down((void **)&f), 0);
+    }
+}
+
+/* Two writers rename and add at once: what each calls its column in files was free when it began. */
+static void test_add_columns__file_name_taken_meanwhile__conflict_says_so(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    grebe_table *t2 = commit(x);
+    grebe_txn *late = begin(t2);
+    add_column(late, "name", 6); /* "name.2" in files */
+    x = begin(t2);
+    add_column(x, "name.2", 6);
+    grebe_table *t3 = commit(x);
+    assert_fails(grebe_txn_commit(late, NULL, NULL, &err), GREBE_ECONFLICT,
+                 "\"name\" is called \"name.2\" in its files, as another column");
+    grebe_txn_free(late);
+    assert_sound(t3);
+    grebe_table_close(t);
+    grebe_table_close(t2);
+    grebe_table_close(t3);
+}
+
+static void test_drop_column__what_follows_counts_on_it__refused_at_once(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream rows;
+    struct ArrowSchema schema;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    assert_fails(grebe_txn_drop_column(x, "name", &err), GREBE_ENOTFOUND, "not there any more");
+    assert_fails(grebe_txn_drop_column(x, "label", &err), GREBE_ENOTFOUND, "label");
+    assert_ok(grebe_txn_drop_column(x, "id", &err));
+    grebe_table *t2 = commit(x);
+    assert_true(has_column(t2, "label") && !has_column(t2, "name") && !has_column(t2, "id"));
+    x = begin(t);
+    rows_stream(6, 3, &rows);
+    assert_ok(grebe_txn_append(x, &rows, NULL, &err));
+    assert_fails(grebe_txn_drop_column(x, "v", &err), GREBE_EINVAL, "drops come before rows");
+    grebe_txn_free(x);
+    x = begin(t);
+    assert_ok(grebe_table_schema(t, &schema, &err));
+    assert_ok(grebe_txn_set_schema(x, &schema, &err));
+    assert_fails(grebe_txn_drop_column(x, "v", &err), GREBE_EINVAL, "drops come before a schema");
+    schema_release(&schema);
+    grebe_txn_free(x);
+    grebe_table_close(t);
+    grebe_table_close(t2);
+}
+
 static void test_drop_column__all_of_them__rows_that_follow_are_new(void **state)
 {
     struct fixture *f = *state;
@@ -1018,6 +1124,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_add_columns__rows_must_match, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__emptied_group_and_indexes_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rename_column__files_stay_and_the_old_name_is_free, set_up, tear_down),
+        cmocka_unit_test(test_add_columns__names_like_those_in_files__no_column_lost),
+        cmocka_unit_test_setup_teardown(test_add_columns__file_name_taken_meanwhile__conflict_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_drop_column__what_follows_counts_on_it__refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__all_of_them__rows_that_follow_are_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append_files__layout__checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append__indexes__dropped_unless_added_with_it, set_up, tear_down),
