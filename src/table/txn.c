@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { RETRIES_DEFAULT = 100, TEXT_MAX = 1 << 20 };
+enum { RETRIES_DEFAULT = 100, FOLDER_RETRIES = 8, TEXT_MAX = 1 << 20 };
 
 /* ---- life ---- */
 
@@ -131,6 +131,24 @@ grebe_status txn_make_folders(struct grebe_txn *x, const char *path, grebe_error
 {
     grebe_status st = note_folders(x, path, err);
     return st == GREBE_OK ? io_make_folders(x->base->store->store, path, x->is_durable, err) : st;
+}
+
+grebe_status txn_create_file(struct grebe_txn *x, const char *folder, const char *path,
+                             struct io_writer **out, grebe_error *err)
+{
+    grebe_error found = GREBE_ERROR_INIT;
+    grebe_status st = io_create(x->base->store->store, path, x->is_durable, out, &found);
+    for (int i = 0; i < FOLDER_RETRIES && st == GREBE_ENOTFOUND; i++) {
+        found = (grebe_error)GREBE_ERROR_INIT;
+        st = txn_make_folders(x, folder, &found);
+        if (st == GREBE_OK) {
+            st = io_create(x->base->store->store, path, x->is_durable, out, &found);
+        }
+    }
+    if (st != GREBE_OK && err != NULL) {
+        *err = found;
+    }
+    return st;
 }
 
 bool txn_has_changes(const struct grebe_txn *x)

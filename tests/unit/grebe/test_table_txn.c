@@ -496,6 +496,7 @@ struct race_store {
     struct io_store store;
     struct io_store *inner;
     int n_left;
+    bool takes_folders; /* what it takes instead is the empty folder of the file */
 };
 
 static struct io_store *inner_of(struct io_store *s) { return ((struct race_store *)s)->inner; }
@@ -534,7 +535,7 @@ static grebe_status race_create(struct io_store *s, const char *path, bool is_du
 {
     struct race_store *r = (struct race_store *)s;
     int64_t version = 0;
-    if (version_of_name(path_base_name(path), &version) && r->n_left > 0) {
+    if (version_of_name(path_base_name(path), &version) && r->n_left > 0 && !r->takes_folders) {
         grebe_table *t = NULL;
         grebe_table *theirs = NULL;
         r->n_left--;
@@ -542,6 +543,11 @@ static grebe_status race_create(struct io_store *s, const char *path, bool is_du
         assert_int_equal(append_to(t, grebe_table_num_rows(t), 1, 0, &theirs, err), GREBE_OK);
         grebe_table_close(theirs);
         grebe_table_close(t);
+    }
+    if (r->takes_folders && r->n_left > 0) {
+        char folder[640];
+        snprintf(folder, sizeof folder, "%.*s", (int)(path_base_name(path) - path - 1), path);
+        r->n_left -= io_remove(r->inner, folder, NULL) == GREBE_OK;
     }
     return io_create(r->inner, path, is_durable, out, err);
 }
@@ -552,7 +558,7 @@ static void test_commit__races_lost__retried_up_to_the_limit(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     static const struct io_store_ops ops = { race_open,   race_stat,   race_list, race_make_folders,
                                              race_remove, race_create, NULL };
-    struct race_store race = { { &ops, f->ctx, f->store }, f->store, 3 };
+    struct race_store race = { { &ops, f->ctx, f->store }, f->store, 3, false };
     grebe_table_close(create(f, 3));
     for (int on_conflict = 0; on_conflict < 3; on_conflict += 2) { /* rebase, overwrite */
         grebe_table *t = NULL;
@@ -580,6 +586,32 @@ static void test_commit__races_lost__retried_up_to_the_limit(void **state)
         grebe_table_close(mine);
         grebe_table_close(t);
     }
+}
+
+/* A writer that fails takes along the folders that it made, which others have seen there. */
+static void test_create__empty_folders_vanish__made_again(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    static const struct io_store_ops ops = { race_open,   race_stat,   race_list, race_make_folders,
+                                             race_remove, race_create, NULL };
+    struct io_store *local = NULL;
+    grebe_table *t = NULL;
+    char *top = test_folder_new();
+    char path[600];
+    snprintf(path, sizeof path, "%s/t", top);
+    assert_ok(io_local_new(f->ctx, &local, &err));
+    struct race_store race = { { &ops, f->ctx, f->store }, local, 1, true };
+    assert_ok(create_in(&race.store, path, 3, NULL, &t, &err));
+    assert_int_equal(race.n_left, 0);
+    assert_ids(t, 3);
+    grebe_table_close(t);
+    snprintf(path, sizeof path, "%s/u", top);
+    race.n_left = 100; /* nobody is that unlucky: it does not go on for ever */
+    assert_fails(create_in(&race.store, path, 3, NULL, &t, &err), GREBE_ENOTFOUND, "_data");
+    assert_int_equal(access(path, F_OK), -1);
+    test_folder_remove(top);
+    io_store_free(local);
 }
 
 static void test_open__versions__old_missing_and_zero(void **state)
@@ -1120,6 +1152,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_commit__rebase__independent_changes_all_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commit__overwrite__leaves_the_others_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commit__races_lost__retried_up_to_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_create__empty_folders_vanish__made_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_open__versions__old_missing_and_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_add_columns__rows_must_match, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__emptied_group_and_indexes_go, set_up, tear_down),
