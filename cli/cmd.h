@@ -104,6 +104,10 @@ int cmd_completions(struct cli *cli);
 
 /** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */
 int open_source(struct cli *cli, const char *uri, grebe_source **out);
+/** As open_source, for rows that go to a table: without --schema the columns of text have the types that `like`, a
+ *  struct schema or NULL, has. */
+int open_source_like(struct cli *cli, const char *uri, const struct ArrowSchema *like,
+                     grebe_source **out);
 /** Open n sources as one. */
 int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out);
 /** Open a table for writing (or for log, tag, …). */

@@ -85,13 +85,8 @@ static int table_options(struct cli *cli, grebe_table_open_options *out)
     return code;
 }
 
-int open_source(struct cli *cli, const char *uri, grebe_source **out)
-{
-    char *one = cli_copy(cli, uri);
-    return open_sources(cli, &one, 1, out);
-}
-
-int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
+static int open_all(struct cli *cli, char **uris, size_t n, const struct ArrowSchema *like,
+                    grebe_source **out)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options table;
@@ -115,6 +110,10 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
     o.text = &text;
     o.call = &cli->call;
     code = text_options_from(cli, &text, &schema);
+    if (text.schema == NULL && like != NULL && like->n_children > 0) {
+        text.schema = like;
+        text.is_schema_loose = true;
+    }
     if (code == 0 && grebe_source_open_many(cli->ctx, (const char *const *)uris, n, &o, out, &err) !=
                          GREBE_OK) {
         code = out_error(cli, cli->cmd->name, &err);
@@ -123,6 +122,23 @@ int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
         schema.release(&schema);
     }
     return code;
+}
+
+int open_sources(struct cli *cli, char **uris, size_t n, grebe_source **out)
+{
+    return open_all(cli, uris, n, NULL, out);
+}
+
+int open_source(struct cli *cli, const char *uri, grebe_source **out)
+{
+    return open_source_like(cli, uri, NULL, out);
+}
+
+int open_source_like(struct cli *cli, const char *uri, const struct ArrowSchema *like,
+                     grebe_source **out)
+{
+    char *one = cli_copy(cli, uri);
+    return open_all(cli, &one, 1, like, out);
 }
 
 int open_table(struct cli *cli, const char *uri, grebe_table **out)

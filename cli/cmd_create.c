@@ -11,8 +11,104 @@
 #include "text_options.h"
 #include "rows.h"
 
-/* Append every source to the transaction, then commit: one version whatever their number. */
-static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, size_t n_uris)
+static bool has_column(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; schema != NULL && i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_text(const grebe_source *source)
+{
+    static const char *const formats[] = { "csv", "tsv", "json", "jsonl", "ndjson" };
+    const char *format = grebe_source_format(source);
+    bool is_any = false;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        is_any |= format != NULL && strcmp(format, formats[i]) == 0;
+    }
+    return is_any;
+}
+
+/* The types "null" in a type, itself and those it is made of. nodes NULL: they are counted only. */
+static size_t find_nulls(struct ArrowSchema *schema, struct ArrowSchema **nodes)
+{
+    size_t n = strcmp(schema->format, "n") == 0;
+    if (n > 0 && nodes != NULL) {
+        nodes[0] = schema;
+    }
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        n += find_nulls(schema->children[i], nodes != NULL ? nodes + n : NULL);
+    }
+    return n;
+}
+
+/* The type with strings for nulls, as one types it; NULL: there is no null in it. */
+static const char *without_nulls(struct cli *cli, struct ArrowSchema *column)
+{
+    size_t n = find_nulls(column, NULL);
+    if (n == 0) {
+        return NULL;
+    }
+    struct ArrowSchema **nodes = cli_alloc(cli, n, sizeof *nodes);
+    const char **formats = cli_alloc(cli, n, sizeof *formats);
+    find_nulls(column, nodes);
+    for (size_t i = 0; i < n; i++) {
+        formats[i] = nodes[i]->format;
+        nodes[i]->format = "u";
+    }
+    size_t len = grebe_type_name(cli->ctx, column, NULL, 0);
+    char *name = cli_alloc(cli, len + 1, 1);
+    grebe_type_name(cli->ctx, column, name, len + 1);
+    for (size_t i = 0; i < n; i++) {
+        nodes[i]->format = formats[i];
+    }
+    return len > 0 ? name : NULL;
+}
+
+/*
+ * Columns of text that have no value say nothing of their type, and one of nulls would never take a value: they
+ * become strings, but for those of the table.
+ */
+static grebe_status type_empty_columns(struct cli *cli, const grebe_source *source,
+                                       const struct ArrowSchema *table,
+                                       struct ArrowArrayStream *rows, grebe_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArrayStream typed = { 0 };
+    size_t n = 0;
+    if (!is_text(source)) {
+        return GREBE_OK;
+    }
+    if (rows->get_schema(rows, &schema) != 0) {
+        grebe_stream_error(rows, EIO, err);
+        return err->status;
+    }
+    grebe_column_cast *casts = cli_alloc(cli, (size_t)schema.n_children + 1, sizeof *casts);
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        struct ArrowSchema *column = schema.children[i];
+        const char *type = has_column(table, column->name) ? NULL : without_nulls(cli, column);
+        if (type != NULL) {
+            casts[n++] = (grebe_column_cast){ column->name, type };
+        }
+    }
+    grebe_status st = n > 0 ? grebe_rows_cast(cli->ctx, rows, casts, n, &typed, err) : GREBE_OK;
+    if (st == GREBE_OK && n > 0) {
+        *rows = typed;
+    }
+    schema.release(&schema);
+    return st;
+}
+
+/*
+ * Append every source to the transaction, then commit: one version whatever their number.
+ *
+ * @param types A struct schema, those of the table; empty: they become those of the first source.
+ */
+static int append_all(struct cli *cli, grebe_txn *txn, struct ArrowSchema *types,
+                      const char *const *uris, size_t n_uris)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_write_options write;
@@ -21,17 +117,31 @@ static int append_all(struct cli *cli, grebe_txn *txn, const char *const *uris, 
         grebe_source *source = NULL;
         struct ArrowArrayStream rows = { 0 };
         grebe_scan_options scan;
-        code = open_source(cli, uris[i], &source);
+        code = open_source_like(cli, uris[i], types, &source);
         code = code != 0 ? code : scan_options_from(cli, &scan);
         if (code == 0) {
             write.expected_rows = grebe_source_num_rows(source);
             grebe_status st = grebe_source_scan(source, &scan, &rows, &err);
             if (st == GREBE_OK) {
+                st = type_empty_columns(cli, source, types, &rows, &err);
+            }
+            if (st == GREBE_OK && types->release == NULL && rows.get_schema(&rows, types) != 0) {
+                types->release = NULL;
+                grebe_stream_error(&rows, EIO, &err);
+                st = err.status;
+            }
+            if (st == GREBE_OK) {
                 st = grebe_txn_append(txn, &rows, &write, &err);
             }
             code = st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
         }
+        if (rows.release != NULL) {
+            rows.release(&rows);
+        }
         grebe_source_close(source);
+    }
+    if (types->release != NULL) {
+        types->release(types);
     }
     return code;
 }
@@ -48,7 +158,7 @@ static int commit(struct cli *cli, grebe_txn *txn)
     return 0;
 }
 
-static int create_from_schema(struct cli *cli, const char *path)
+static int create_from_schema(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
@@ -57,23 +167,21 @@ static int create_from_schema(struct cli *cli, const char *path)
     grebe_write_options write;
     grebe_txn_options txn;
     grebe_table *made = NULL;
-    size_t len = 0;
-    char *text = NULL;
-    int code = read_text(cli, path, &text, &len);
+    int code = schema_option(cli, &schema);
     code = code != 0 ? code : write_options_from(cli, &write);
     code = code != 0 ? code : txn_options_from(cli, &txn);
     if (code == 0) {
-        grebe_status st = grebe_schema_parse_json(cli->ctx, text, len, &schema, &err);
-        if (st == GREBE_OK) {
-            rows_empty_stream(&schema, &rows);
-            create.is_not_durable = txn.is_not_durable;
-            create.message = txn.message;
-            create.write = &write;
-            st = grebe_table_create(cli->ctx, cli->positional[0], &rows, &create, &made, &err);
-        }
+        rows_empty_stream(&schema, &rows);
+        create.is_not_durable = txn.is_not_durable;
+        create.message = txn.message;
+        create.write = &write;
+        grebe_status st =
+            grebe_table_create(cli->ctx, cli->positional[0], &rows, &create, &made, &err);
         code = st == GREBE_OK ? 0 : out_error(cli, "create", &err);
     }
-    free(text);
+    if (schema.release != NULL) {
+        schema.release(&schema);
+    }
     if (code == 0) {
         report_table(cli, made);
     }
@@ -86,6 +194,7 @@ int cmd_create(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_table_open_options open = GREBE_TABLE_OPEN_OPTIONS_INIT;
     grebe_txn_options options;
+    struct ArrowSchema types = { 0 };
     grebe_table *table = NULL;
     grebe_txn *txn = NULL;
     const char *uri = cli->positional[0];
@@ -94,7 +203,7 @@ int cmd_create(struct cli *cli)
         return out_usage(cli, "expected --from SOURCE or --schema FILE");
     }
     if (!opt_has(cli, "from")) {
-        return create_from_schema(cli, opt_get(cli, "schema"));
+        return create_from_schema(cli);
     }
     /* --from takes one source; the words behind it are further ones: --from a b c */
     size_t n_from = 0;
@@ -126,7 +235,7 @@ int cmd_create(struct cli *cli)
     if (st == GREBE_OK) {
         st = grebe_txn_new(table, &options, &txn, &err);
     }
-    code = st == GREBE_OK ? append_all(cli, txn, sources, n_from)
+    code = st == GREBE_OK ? append_all(cli, txn, &types, sources, n_from)
                           : out_error(cli, "create", &err);
     code = code != 0 ? code : commit(cli, txn);
     grebe_txn_free(txn);
@@ -138,15 +247,20 @@ int cmd_append(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_txn_options options;
+    struct ArrowSchema types = { 0 };
     grebe_table *table = NULL;
     grebe_txn *txn = NULL;
     int code = txn_options_from(cli, &options);
     code = code != 0 ? code : open_table(cli, cli->positional[0], &table);
-    if (code == 0 && grebe_txn_new(table, &options, &txn, &err) != GREBE_OK) {
+    if (code == 0 && (grebe_txn_new(table, &options, &txn, &err) != GREBE_OK ||
+                      grebe_table_schema(table, &types, &err) != GREBE_OK)) {
         code = out_error(cli, "append", &err);
     }
+    if (code == 0 && types.n_children == 0) {
+        types.release(&types); /* the first rows bring the types */
+    }
     code = code != 0 ? code
-                     : append_all(cli, txn, (const char *const *)cli->positional + 1,
+                     : append_all(cli, txn, &types, (const char *const *)cli->positional + 1,
                                   cli->n_positional - 1);
     code = code != 0 ? code : commit(cli, txn);
     grebe_txn_free(txn);
@@ -221,6 +335,9 @@ int cmd_add_column(struct cli *cli)
         grebe_status st = grebe_txn_new(table, &options, &txn, &err);
         if (st == GREBE_OK) {
             st = grebe_source_scan(source, &scan, &rows, &err);
+        }
+        if (st == GREBE_OK) {
+            st = type_empty_columns(cli, source, NULL, &rows, &err);
         }
         if (st == GREBE_OK) {
             st = grebe_txn_add_columns(txn, &rows, begin, end, &write, &err);

@@ -19,7 +19,7 @@ const struct opt_spec common_options[] = {
 #define TEXT_OPTIONS                                                                             \
     { "delimiter", "C", "between fields of CSV (default: told by the first lines; tab for TSV)", 0 }, \
     { "quote", "C", "around fields of CSV (default \"; '' for none)", 0 },                       \
-    { "escape", "C", "inside quotes, makes the next character itself (default: doubled quotes)", 0 }, \
+    { "escape", "C", "inside quotes, makes the next character itself; a backslash: as databases write (default: doubled quotes)", 0 }, \
     { "header", "yes|no|auto", "whether the first line of CSV has names (default yes)", 0 },     \
     { "comment", "C", "leave lines of CSV out that begin with C", 0 },                           \
     { "null-values", "A,B", "unquoted fields of CSV that are null (default: empty ones)", 0 },   \

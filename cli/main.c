@@ -90,6 +90,10 @@ static int set_up(struct cli *cli)
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup; /* a terminal that is closed, unless nohup says otherwise */
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, &action, NULL);
+    }
     return 0;
 }
 
@@ -168,6 +172,7 @@ int main(int argc, char **argv)
     static char buffer[1 << 18];
     open_standard_streams();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails as one on a full disk does */
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     int code = run(&cli, argc, argv);
     progress_free(cli.progress);
@@ -175,6 +180,7 @@ int main(int argc, char **argv)
     code = out_finish(&cli, code);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     grebe_cancel_free(cli.cancel);
     grebe_context_free(cli.ctx);
     cli_free_all(&cli);

@@ -50,14 +50,19 @@ static const char *character(struct cli *cli, const char *name)
     return text != NULL && (strcmp(text, "\\t") == 0 || strcmp(text, "tab") == 0) ? "\t" : text;
 }
 
-static int parse_schema(struct cli *cli, struct ArrowSchema *schema)
+int schema_option(struct cli *cli, struct ArrowSchema *out)
 {
+    const char *path = opt_get(cli, "schema");
     grebe_error err = GREBE_ERROR_INIT;
     size_t len = 0;
     char *text = NULL;
-    int code = read_text(cli, opt_get(cli, "schema"), &text, &len);
-    if (code == 0 && grebe_schema_parse_json(cli->ctx, text, len, schema, &err) != GREBE_OK) {
-        code = out_error(cli, cli->cmd->name, &err);
+    int code = read_text(cli, path, &text, &len);
+    if (code == 0) {
+        grebe_status st = grebe_schema_parse_json(cli->ctx, text, len, out, &err);
+        bool is_other_file = st == GREBE_ECORRUPT || st == GREBE_EINVAL;
+        code = st == GREBE_OK  ? 0
+               : is_other_file ? out_usage(cli, "--schema %s: %s", path, err.message)
+                               : out_error(cli, cli->cmd->name, &err);
     }
     free(text);
     return code;
@@ -96,7 +101,7 @@ int text_options_from(struct cli *cli, grebe_text_options *out, struct ArrowSche
     out->encoding = encoding;
     out->skip_lines = (uint64_t)skip;
     if (code == 0 && opt_has(cli, "schema")) {
-        code = parse_schema(cli, schema);
+        code = schema_option(cli, schema);
         out->schema = schema;
     }
     return code;

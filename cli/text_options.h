@@ -7,6 +7,9 @@
 /** A whole text file, or standard input for "-". *text is to be freed, whatever the exit code. */
 int read_text(struct cli *cli, const char *path, char **text, size_t *len);
 
+/** The schema that the file of --schema holds; another file is a usage error. Exit code; 0: *out is to be released. */
+int schema_option(struct cli *cli, struct ArrowSchema *out);
+
 /**
  * The layout of a source's text. Exit code.
  *

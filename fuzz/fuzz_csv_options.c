@@ -33,6 +33,7 @@ static grebe_status open_chosen(grebe_context *ctx, struct text_input *in, const
     in->is_latin1 = (c[1] & 128) != 0;
     o.nulls = c[2] & 1 ? nulls : NULL;
     o.n_nulls = c[2] & 1 ? 2 : 0;
+    o.is_schema_loose = (c[2] & 32) != 0;
     o.sizes.block_bytes = 32;
     if (c[2] & 2) {
         const char *format = formats[c[2] >> 2 & 7];

@@ -74,22 +74,23 @@ static grebe_status fuzz_rows(grebe_context *ctx, const uint8_t *data, size_t si
     return st;
 }
 
-/* From a map, read in pieces, and as the format has more ways: all give the same rows. */
+/* From a map, read in pieces, and as the format has more ways: all give the same rows, or fail alike. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    grebe_context *ctx = NULL;
+    static grebe_context *ctx; /* one for all inputs: making it takes longer than most of them */
     grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
     o.threads = 1;
-    fuzz_require(context_new(&o, &ctx, NULL) == GREBE_OK);
+    fuzz_require(ctx != NULL || context_new(&o, &ctx, NULL) == GREBE_OK);
     struct buf first = BUF_INIT(ctx->a), other = BUF_INIT(ctx->a);
     grebe_status st = fuzz_rows(ctx, data, size, 0, &first);
     for (int variant = 1; variant < FUZZ_VARIANTS; variant++) {
         fuzz_require(fuzz_rows(ctx, data, size, variant, &other) == st);
-        fuzz_require(first.len == other.len &&
-                     (first.len == 0 || memcmp(first.data, other.data, first.len) == 0));
+        /* Damage that trees find while types are told is otherwise found behind the rows before it. */
+        size_t same = first.len < other.len ? first.len : other.len;
+        fuzz_require(first.len == other.len || (variant == 2 && st != GREBE_END));
+        fuzz_require(same == 0 || memcmp(first.data, other.data, same) == 0);
     }
     buf_release(&first);
     buf_release(&other);
-    context_free(ctx);
     return 0;
 }

@@ -43,7 +43,8 @@ typedef struct grebe_text_options {
     /** Around fields: one ASCII character, "": no field is quoted. NULL: ". */
     const char *quote;
 
-    /** Inside quotes, makes the character behind it itself. NULL: only the doubled quote. Read only. */
+    /** Inside quotes, makes the character behind it itself; "\\" also outside, with \n, \t and \N (null) as databases
+     *  write them. NULL: only the doubled quote. Read only. */
     const char *escape;
 
     /** Lines that begin with this ASCII character are left out. NULL: none. Read only. */
@@ -62,7 +63,7 @@ typedef struct grebe_text_options {
     const char *const *nulls;
     size_t n_nulls;
 
-    /** 1,5 is a number and 1.5 is none. Read only. */
+    /** 1,5 and 1.234,5 are numbers and 1.5 is none. Read only. */
     bool is_decimal_comma;
 
     /** Blanks around unquoted fields do not belong to them. Read only. */
@@ -78,12 +79,16 @@ typedef struct grebe_text_options {
     /** Lines that types are inferred from; 0: all of the input, which is kept in memory unless it is a file that is not
      *  compressed; -1: all of such a file, else the first 16 MiB. A value beyond that does not fit is an error. */
     int64_t sample_rows;
+
+    /** The schema is of a table that the rows go to: its columns that the text lacks, and those of types that text cannot
+     *  have, are passed over, and none names a column. Read only. */
+    bool is_schema_loose;
 } grebe_text_options;
 
 #define GREBE_TEXT_OPTIONS_INIT                                                           \
     {                                                                                     \
         sizeof(grebe_text_options), 0, 0, 0, 0, GREBE_HEADER_YES, GREBE_RAGGED_ERROR,     \
-            GREBE_ENCODING_UTF8, 0, 0, false, false, 0, 0, -1                             \
+            GREBE_ENCODING_UTF8, 0, 0, false, false, 0, 0, -1, false                          \
     }
 
 #ifdef __cplusplus

@@ -28,7 +28,12 @@ int core_names(PyObject *object, PyObject **keep, const char ***names, size_t *n
     }
     for (Py_ssize_t i = 0; i < len; i++) {
         PyObject *item = PyList_GetItem(list, i);
-        out[i] = PyUnicode_Check(item) ? PyUnicode_AsUTF8AndSize(item, NULL) : NULL;
+        Py_ssize_t n_bytes = 0;
+        out[i] = PyUnicode_Check(item) ? PyUnicode_AsUTF8AndSize(item, &n_bytes) : NULL;
+        if (out[i] != NULL && strlen(out[i]) != (size_t)n_bytes) {
+            PyErr_SetString(PyExc_ValueError, "embedded null character");
+            out[i] = NULL;
+        }
         if (out[i] == NULL) {
             if (!PyErr_Occurred()) {
                 PyErr_Format(PyExc_TypeError, "expected column names (str), found %R", item);

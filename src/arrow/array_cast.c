@@ -234,7 +234,8 @@ static enum fault convert_time(const struct arrow_type *f, const struct arrow_ty
 {
     int64_t from = units_per_day(f), to = units_per_day(t);
     if (is_time(t->kind) && f->kind == ARROW_TIMESTAMP) {
-        *v -= floor_div(*v, from) * from;
+        int64_t rest = *v % from;
+        *v = rest < 0 ? rest + from : rest;
     }
     if (is_date(t->kind) && f->kind == ARROW_TIMESTAMP) {
         *v = floor_div(*v, from); /* the day it falls on */
@@ -267,6 +268,9 @@ static enum fault cast_one(const struct arrow_type *f, const struct arrow_type *
         v = n->i;
     } else {
         fault = to_i64(n, f->scale, &v, &high);
+    }
+    if (fault == FITS && is_time(t->kind) && (high != 0 || v < 0 || v >= units_per_day(t))) {
+        fault = OUT_OF_RANGE; /* no time of a day */
     }
     return fault != FITS ? fault : store_integer(t->kind, t->byte_width, v, high, dst);
 }

@@ -12,6 +12,13 @@
 
 enum { COMPRESSION_NONE = -1, COMPRESSION_LZ4 = 0, COMPRESSION_ZSTD = 1 };
 
+/* What the buffers of a batch may take when decompressed, or 256 bytes per byte if that is more. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+static const uint64_t LIMIT_BYTES = 64 << 20;
+#else
+static const uint64_t LIMIT_BYTES = (uint64_t)2 << 30;
+#endif
+
 /* A batch being read: field nodes, buffers and variadic counts are used up in the order of the
  * schema. */
 struct batch {
@@ -22,6 +29,8 @@ struct batch {
     struct flatbuf_vector nodes, buffers, variadic;
     uint32_t next_node, next_buffer, next_variadic;
     int compression;
+    uint64_t copied;   /* bytes of the body that were decompressed or copied */
+    uint64_t expanded; /* bytes that became of them */
     struct codec_workspace ws;
     grebe_error *err;
 };
@@ -33,7 +42,7 @@ static void list_dictionaries(const struct ArrowSchema *schema, const struct ipc
 {
     const struct ArrowSchema *values = schema;
     if (schema->dictionary != NULL) {
-        out->items[out->n] = (struct ipc_dictionary){ schema, ids->ids[out->n], NULL };
+        out->items[out->n] = (struct ipc_dictionary){ schema, ids->ids[out->n], NULL, BUF_INIT(ids->a) };
         out->n++;
         values = schema->dictionary;
     }
@@ -60,13 +69,63 @@ grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSc
     return GREBE_OK;
 }
 
+static void drop_deltas(struct ipc_dictionary *d)
+{
+    for (size_t at = 0; at < d->deltas.len; at += sizeof(struct ArrowArray)) {
+        array_release((struct ArrowArray *)(void *)(d->deltas.data + at));
+    }
+    buf_release(&d->deltas);
+}
+
 void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d)
 {
     for (size_t i = 0; i < d->n; i++) {
+        drop_deltas(&d->items[i]);
         array_shared_drop(d->items[i].values);
     }
     mem_free(a, d->items, d->n * sizeof *d->items);
     *d = (struct ipc_dictionaries){ NULL, 0 };
+}
+
+/* All parts joined at once: one by one, many deltas would take the square of their number. */
+static grebe_status settle(const grebe_allocator *a, struct ipc_dictionary *d, grebe_error *err)
+{
+    size_t n = d->deltas.len / sizeof(struct ArrowArray);
+    struct ArrowArray joined;
+    struct array_shared *shared = NULL;
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    const struct ArrowArray **parts = mem_alloc(a, (n + 1) * sizeof *parts);
+    if (parts == NULL) {
+        return mem_fail(err, (n + 1) * sizeof *parts, "a dictionary");
+    }
+    parts[0] = array_shared_get(d->values);
+    for (size_t i = 0; i < n; i++) {
+        parts[i + 1] = (struct ArrowArray *)(void *)d->deltas.data + i;
+    }
+    grebe_status st = array_concat(a, d->field->dictionary, parts, n + 1, &joined, err);
+    mem_free(a, parts, (n + 1) * sizeof *parts);
+    if (st == GREBE_OK) {
+        st = array_share(a, &joined, &shared, err);
+        array_release(&joined);
+    }
+    if (st == GREBE_OK) {
+        drop_deltas(d);
+        array_shared_drop(d->values);
+        d->values = shared;
+    }
+    return st;
+}
+
+grebe_status ipc_dictionaries_settle(const grebe_allocator *a, struct ipc_dictionaries *d,
+                                     grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < d->n && st == GREBE_OK; i++) {
+        st = settle(a, &d->items[i], err);
+    }
+    return st;
 }
 
 /* The entry that holds the values of the id. */
@@ -94,9 +153,12 @@ static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema 
         own = b->dictionaries->items[i].field == schema ? &b->dictionaries->items[i] : NULL;
     }
     assert(own != NULL);
-    const struct ipc_dictionary *holder = find_id(b->dictionaries, own->id);
+    struct ipc_dictionary *holder = find_id(b->dictionaries, own->id);
     struct ArrowArray values;
-    grebe_status st = GREBE_OK;
+    grebe_status st = settle(b->a, holder, b->err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (holder->values == NULL) {
         st = array_nulls(b->a, schema->dictionary, 0, &values, b->err);
     } else if (!schema_equal(holder->field->dictionary, schema->dictionary,
@@ -140,25 +202,50 @@ static grebe_status next_bytes(struct batch *b, const unsigned char **data, size
     return GREBE_OK;
 }
 
+/*
+ * Len bytes of the body become `expanded` bytes of memory. What lies in the body once costs its memory once,
+ * however many buffers are said to be there.
+ */
+static grebe_status charge(struct batch *b, size_t len, uint64_t expanded)
+{
+    uint64_t limit = b->body->len > LIMIT_BYTES / 256 ? (uint64_t)b->body->len * 256 : LIMIT_BYTES;
+    b->copied += len;
+    if (b->copied > b->body->len) {
+        return GREBE_FAIL(b->err, GREBE_ECORRUPT, "buffer %u overlaps another one",
+                          b->next_buffer - 1);
+    }
+    if (expanded > limit - b->expanded) {
+        return GREBE_FAIL(b->err, GREBE_ELIMIT,
+                          "buffer %u: %llu bytes when decompressed, the limit of a batch is %llu",
+                          b->next_buffer - 1, (unsigned long long)expanded,
+                          (unsigned long long)limit);
+    }
+    b->expanded += expanded;
+    return GREBE_OK;
+}
+
 static grebe_status decompress(struct batch *b, const unsigned char *data, size_t len,
                                struct region **out)
 {
-    /* Neither codec stands for more than this many bytes per byte. */
-    enum { RATIO_MAX = 1 << 17 };
+    enum codec_id codec = b->compression == COMPRESSION_ZSTD ? CODEC_ZSTD : CODEC_LZ4_RAW;
     int64_t declared = (int64_t)load_le64(data);
     *out = NULL;
+    if (declared < -1 || (declared >= 0 && (uint64_t)declared > codec_expand_max(codec, len))) {
+        return GREBE_FAIL(b->err, GREBE_ECORRUPT, "buffer %u: %zu bytes declare %lld uncompressed",
+                          b->next_buffer - 1, len, (long long)declared);
+    }
+    grebe_status st = charge(b, len, declared == -1 ? len - 8 : (uint64_t)declared);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (declared == -1) {
-        grebe_status st = region_new(b->a, len - 8, out, b->err);
+        st = region_new(b->a, len - 8, out, b->err);
         if (st == GREBE_OK && len > 8) {
             memcpy((*out)->data, data + 8, len - 8);
         }
         return st;
     }
-    if (declared < 0 || (uint64_t)declared / RATIO_MAX > len) {
-        return GREBE_FAIL(b->err, GREBE_ECORRUPT, "buffer %u: %zu bytes declare %lld uncompressed",
-                          b->next_buffer - 1, len, (long long)declared);
-    }
-    grebe_status st = region_new(b->a, (size_t)declared, out, b->err);
+    st = region_new(b->a, (size_t)declared, out, b->err);
     if (st == GREBE_OK) {
         st = b->compression == COMPRESSION_ZSTD
                  ? codec_decompress(CODEC_ZSTD, data + 8, len - 8, (*out)->data,
@@ -193,6 +280,7 @@ static grebe_status take_buffer(struct batch *b, struct ArrowArray *array, int64
         data = owner->data;
         len = owner->len;
     } else if (len > 0 && (uintptr_t)data % 8 != 0) {
+        GREBE_TRY(charge(b, len, len));
         GREBE_TRY(region_new(b->a, len, &owner, b->err));
         memcpy(owner->data, data, len);
         data = owner->data;
@@ -207,6 +295,8 @@ static grebe_status take_buffer(struct batch *b, struct ArrowArray *array, int64
     }
     if (len > 0) {
         array_set_buffer(array, i, data, owner);
+    } else {
+        region_drop(owner); /* compressed nothing */
     }
     if (out_len != NULL) {
         *out_len = len;
@@ -356,6 +446,22 @@ static grebe_status take_union(struct batch *b, const struct arrow_type *t,
 
 /* ---- nodes ---- */
 
+grebe_status ipc_check_length(int64_t length, uint64_t body_len, bool is_compressed, grebe_error *err)
+{
+    uint64_t bits = 0;
+    uint64_t bytes = is_compressed ? codec_expand_max(CODEC_ZSTD, (size_t)body_len) : body_len;
+    if (length < 0 || length > INT64_MAX / 64) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%lld rows", (long long)length);
+    }
+    uint64_t limit = LIMIT_BYTES / sizeof(int64_t);
+    if ((uint64_t)length > limit && checked_mul_u64(bytes, 8, &bits) && (uint64_t)length > bits) {
+        return GREBE_FAIL(err, GREBE_ELIMIT,
+                          "%lld rows in a batch of %llu bytes, the limit is %llu where most rows have none",
+                          (long long)length, (unsigned long long)body_len, (unsigned long long)limit);
+    }
+    return GREBE_OK;
+}
+
 static grebe_status next_node(struct batch *b, int64_t *length, int64_t *null_count)
 {
     if (b->next_node >= b->nodes.n) {
@@ -365,11 +471,11 @@ static grebe_status next_node(struct batch *b, int64_t *length, int64_t *null_co
     const unsigned char *p = b->fb->data + b->nodes.pos + 16 * (size_t)b->next_node++;
     *length = (int64_t)load_le64(p);
     *null_count = (int64_t)load_le64(p + 8);
-    if (*length < 0 || *length > INT64_MAX / 64 || *null_count < 0 || *null_count > *length) {
+    if (*length < 0 || *null_count < 0 || *null_count > *length) {
         return GREBE_FAIL(b->err, GREBE_ECORRUPT, "a field node of %lld rows, %lld of them null",
                           (long long)*length, (long long)*null_count);
     }
-    return GREBE_OK;
+    return ipc_check_length(*length, b->body->len, b->compression != COMPRESSION_NONE, b->err);
 }
 
 static grebe_status read_node(struct batch *b, const struct ArrowSchema *schema,
@@ -487,10 +593,7 @@ grebe_status ipc_read_columns(const grebe_allocator *a, const struct ArrowSchema
     b.err = err;
     *length = flatbuf_i64(fb, table, BATCH_LENGTH, 0);
     GREBE_TRY(open_batch(&b, table));
-    if (*length < 0 || *length > INT64_MAX / 64) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "a batch of %lld rows", (long long)*length);
-        goto out;
-    }
+    GREBE_TRY(ipc_check_length(*length, body->len, b.compression != COMPRESSION_NONE, err));
     for (int64_t i = 0; i < schema->n_children; i++) {
         if (wanted != NULL && !wanted->is_wanted[i]) {
             GREBE_TRY(skip_node(&b, schema->children[i]));
@@ -549,19 +652,6 @@ static void wrap_values(const struct ArrowSchema *values, struct ArrowSchema *ou
 
 static void release_nothing(struct ArrowSchema *schema) { schema->release = NULL; }
 
-static grebe_status grow(const grebe_allocator *a, const struct ArrowSchema *values,
-                         const struct ArrowArray *old, struct ArrowArray *delta, grebe_error *err)
-{
-    const struct ArrowArray *both[2] = { old, delta };
-    struct ArrowArray joined;
-    grebe_status st = array_concat(a, values, both, 2, &joined, err);
-    if (st == GREBE_OK) {
-        array_release(delta);
-        array_move(delta, &joined);
-    }
-    return st;
-}
-
 grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionaries *dictionaries,
                                  struct flatbuf *fb, const struct flatbuf_table *table,
                                  const struct ipc_body *body, grebe_error *err)
@@ -591,13 +681,16 @@ grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionari
     struct ArrowArray values;
     array_move(&values, batch.children[0]);
     if (is_delta && d->values != NULL) {
-        st = grow(a, d->field->dictionary, array_shared_get(d->values), &values, err);
+        st = buf_put(&d->deltas, &values, sizeof values, err);
+        if (st != GREBE_OK) {
+            array_release(&values);
+        }
+        goto out;
     }
-    if (st == GREBE_OK) {
-        st = array_share(a, &values, &shared, err);
-    }
+    st = array_share(a, &values, &shared, err);
     array_release(&values);
     if (st == GREBE_OK) {
+        drop_deltas(d);
         array_shared_drop(d->values);
         d->values = shared;
     }

@@ -64,13 +64,28 @@ static grebe_status block_at(const struct ipc_file *f, const struct flatbuf *fb,
     return GREBE_OK;
 }
 
+/* Blocks that share bytes would make much out of little. */
+static grebe_status count_bytes(const struct ipc_file *f, const struct ipc_file_batch *b,
+                                uint64_t *total, grebe_error *err)
+{
+    *total += b->metadata_len + b->body_len; /* each below the file's length, and at most 2^32 of them */
+    return *total <= f->footer_start
+               ? GREBE_OK
+               : GREBE_FAIL(err, GREBE_ECORRUPT, "footer: blocks of %llu bytes in front of byte %llu",
+                            (unsigned long long)*total, (unsigned long long)f->footer_start);
+}
+
 static grebe_status read_dictionaries(struct ipc_file *f, struct flatbuf *fb,
                                       const struct flatbuf_vector *blocks, grebe_error *err)
 {
+    uint64_t total = 0;
     for (uint32_t i = 0; i < blocks->n; i++) {
         struct ipc_file_batch b;
         struct ipc_incoming m;
         grebe_status st = block_at(f, fb, blocks, i, &b, err);
+        if (st == GREBE_OK) {
+            st = count_bytes(f, &b, &total, err);
+        }
         if (st == GREBE_OK) {
             st = open_message(f, &b, &m, err);
         }
@@ -93,7 +108,7 @@ static grebe_status read_dictionaries(struct ipc_file *f, struct flatbuf *fb,
         }
     }
     f->n_dictionary_batches = blocks->n;
-    return GREBE_OK;
+    return ipc_dictionaries_settle(f->a, &f->dictionaries, err);
 }
 
 /* Rows and compression of a batch, from its message. */
@@ -114,10 +129,9 @@ static grebe_status describe_batch(const struct ipc_file *f, struct ipc_file_bat
         b->compression = (int8_t)flatbuf_u8(&m.fb, &compression, 0, IPC_LZ4_FRAME);
     }
     st = flatbuf_status(&m.fb, err);
-    if (st == GREBE_OK && (b->n_rows < 0 || b->n_rows > INT64_MAX / 64)) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "a batch of %lld rows", (long long)b->n_rows);
-    }
-    return st;
+    return st == GREBE_OK
+               ? ipc_check_length(b->n_rows, b->body_len, compression.pos != 0, err)
+               : st;
 }
 
 static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
@@ -125,6 +139,7 @@ static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
 {
     size_t columns = (size_t)f->schema.n_children;
     int64_t total = 0;
+    uint64_t bytes = 0;
     f->batches = mem_alloc_zero(f->a, blocks->n * sizeof *f->batches);
     if (f->batches == NULL) {
         return mem_fail(err, blocks->n * sizeof *f->batches, "batches");
@@ -134,6 +149,9 @@ static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
         struct ipc_file_batch *b = &f->batches[i];
         grebe_status st = block_at(f, fb, blocks, i, b, err);
         if (st == GREBE_OK) {
+            st = count_bytes(f, b, &bytes, err);
+        }
+        if (st == GREBE_OK) {
             st = describe_batch(f, b, err);
         }
         if (st == GREBE_OK && !checked_add_i64(total, b->n_rows, &total)) {
@@ -142,6 +160,11 @@ static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
         if (st != GREBE_OK) {
             return wrap(b, st, err);
         }
+    }
+    /* A byte for each column of each batch: less than the metadata that describes them. */
+    if (f->n_batches > 0 && columns > f->region->len / f->n_batches) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%zu batches of %zu columns in a file of %zu bytes",
+                          f->n_batches, columns, f->region->len);
     }
     f->is_checked = mem_alloc_zero(f->a, f->n_batches * columns * sizeof *f->is_checked);
     return f->is_checked == NULL ? mem_fail(err, f->n_batches * columns, "checks") : GREBE_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arrow/type_text.h"
+#include "base/name_index.h"
 
 static grebe_status unite_type(const grebe_allocator *a, const struct ArrowSchema *x,
                                const struct ArrowSchema *y, int depth, struct ArrowSchema *out,
@@ -36,21 +37,27 @@ static grebe_status copy_metadata(const grebe_allocator *a, const struct ArrowSc
     return st;
 }
 
-/* Fields of structs by name: those of x in their order, then what only y has. */
-static grebe_status unite_struct(const grebe_allocator *a, const struct ArrowSchema *x,
-                                 const struct ArrowSchema *y, int depth, bool is_nullable,
-                                 struct ArrowSchema *out, grebe_error *err)
+/* Not to be there is no failure here, so nobody looks for the nearest name. */
+static grebe_status find_field(const struct ArrowSchema *schema, const struct name_index *index,
+                               const char *name, int *at, grebe_error *err)
+{
+    grebe_status st = schema_find_indexed(schema, index, name, at, NULL);
+    return st == GREBE_OK || st == GREBE_ENOTFOUND
+               ? st
+               : schema_find_indexed(schema, index, name, at, err);
+}
+
+/* The fields of x in their order, then what only y has. */
+static grebe_status unite_fields(const grebe_allocator *a, const struct ArrowSchema *x,
+                                 const struct ArrowSchema *y, const struct name_index *in_x,
+                                 const struct name_index *in_y, int depth, struct ArrowSchema *out,
+                                 grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    int64_t n = x->n_children;
     int at = 0;
-    for (int64_t i = 0; i < y->n_children; i++) {
-        n += schema_find(x, y->children[i]->name, &at, NULL) == GREBE_ENOTFOUND;
-    }
-    GREBE_TRY(schema_new(a, "+s", x->name, is_nullable, n, out, err));
     for (int64_t i = 0; i < x->n_children; i++) {
         const struct ArrowSchema *field = x->children[i];
-        st = schema_find(y, field->name, &at, err);
+        st = find_field(y, in_y, field->name, &at, err);
         if (st == GREBE_ENOTFOUND) {
             GREBE_TRY(copy_nullable(a, field, true, out->children[i], err));
             continue;
@@ -64,15 +71,37 @@ static grebe_status unite_struct(const grebe_allocator *a, const struct ArrowSch
     }
     int64_t k = x->n_children;
     for (int64_t i = 0; i < y->n_children; i++) {
-        st = schema_find(x, y->children[i]->name, &at, err);
+        st = find_field(x, in_x, y->children[i]->name, &at, err);
         if (st == GREBE_ENOTFOUND) {
-            GREBE_TRY(copy_nullable(a, y->children[i], true, out->children[k++], err));
-            continue;
+            st = copy_nullable(a, y->children[i], true, out->children[k++], err);
         }
         GREBE_TRY(st);
     }
+out:
+    return st;
+}
+
+/* Fields of structs by name. */
+static grebe_status unite_struct(const grebe_allocator *a, const struct ArrowSchema *x,
+                                 const struct ArrowSchema *y, int depth, bool is_nullable,
+                                 struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct name_index in_x = { 0 }, in_y = { 0 };
+    int64_t n = x->n_children;
+    int at = 0;
+    memset(out, 0, sizeof *out);
+    GREBE_TRY(schema_index(a, x, &in_x, err));
+    GREBE_TRY(schema_index(a, y, &in_y, err));
+    for (int64_t i = 0; i < y->n_children; i++) {
+        n += schema_find_indexed(x, &in_x, y->children[i]->name, &at, NULL) == GREBE_ENOTFOUND;
+    }
+    GREBE_TRY(schema_new(a, "+s", x->name, is_nullable, n, out, err));
+    GREBE_TRY(unite_fields(a, x, y, &in_x, &in_y, depth, out, err));
     st = copy_metadata(a, x, out, err);
 out:
+    name_index_release(&in_x);
+    name_index_release(&in_y);
     if (st != GREBE_OK) {
         schema_release(out);
     }

@@ -83,6 +83,10 @@ grebe_status context_new(const grebe_context_options *options, grebe_context **o
     ctx->a = a;
     GREBE_TRY(pool_new(a, &ctx->pool, err));
     GREBE_TRY(cache_new(a, metadata_bytes, 65536, &ctx->metadata, err));
+    long may_open = sysconf(_SC_OPEN_MAX); /* leave most of what the process may open to others */
+    if (may_open > 0 && files_max > (size_t)may_open / 4) {
+        files_max = (size_t)may_open / 4;
+    }
     GREBE_TRY(cache_new(a, SIZE_MAX, files_max, &ctx->files, err));
     *out = ctx;
     ctx = NULL;

@@ -375,6 +375,29 @@ grebe_status codec_decompress(enum codec_id id, const void *src, size_t src_len,
     }
 }
 
+uint64_t codec_expand_max(enum codec_id id, size_t src_len)
+{
+    enum {
+        SNAPPY_RATIO = 32, /* a copy: 3 bytes for 64 */
+        LZ4_RATIO = 256,   /* one more byte of a length: 255 */
+        DEFLATE_RATIO = 1032, /* 258 bytes by two bits */
+        ZSTD_RATIO = 1 << 15  /* a repeated byte: 4 bytes for a block of 128 KiB */
+    };
+    const uint64_t n = src_len;
+    uint64_t ratio = 0;
+    switch (id) {
+    case CODEC_NONE: return n;
+    case CODEC_SNAPPY: ratio = SNAPPY_RATIO; break;
+    case CODEC_LZ4_HADOOP:
+    case CODEC_LZ4_RAW: ratio = LZ4_RATIO; break;
+    case CODEC_GZIP:
+    case CODEC_DEFLATE: ratio = DEFLATE_RATIO; break;
+    case CODEC_ZSTD: ratio = ZSTD_RATIO; break;
+    default: return UINT64_MAX;
+    }
+    return n > UINT64_MAX / ratio ? UINT64_MAX : n * ratio;
+}
+
 size_t codec_compress_bound(enum codec_id id, size_t n)
 {
     switch (id) {

@@ -68,6 +68,12 @@ void codec_workspace_release(struct codec_workspace *ws);
 grebe_status codec_decompress(enum codec_id id, const void *src, size_t src_len, void *dst,
                               size_t dst_len, struct codec_workspace *ws, grebe_error *err);
 
+/**
+ * Most bytes that any block of src_len bytes can stand for; UINT64_MAX: the codec sets no bound. A length
+ * declared above this is a lie that is found before memory is asked for.
+ */
+uint64_t codec_expand_max(enum codec_id id, size_t src_len);
+
 /** Bytes that compressing n bytes can take at most; 0: the codec cannot write. */
 size_t codec_compress_bound(enum codec_id id, size_t n);
 

@@ -63,6 +63,28 @@ grebe_status delta_count(const void *bytes, size_t len, uint64_t *out, grebe_err
     return st;
 }
 
+grebe_status delta_check(const void *bytes, size_t len, size_t n, grebe_error *err)
+{
+    struct delta_header h;
+    const uint8_t *p = bytes;
+    const uint8_t *end = p + len;
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    const grebe_status st = read_header(&p, end, &h, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    /* A block has at least a byte of its least delta, and a width for each miniblock. */
+    const uint64_t n_blocks = (uint64_t)(end - p) / (1 + h.n_mini);
+    if (h.count < n || n > 1 + n_blocks * h.block_values) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "delta header: expected %zu values, found %llu in %zu bytes", n,
+                          (unsigned long long)h.count, len);
+    }
+    return GREBE_OK;
+}
+
 /* One decoding: values go to out32 or out64. */
 struct delta_target {
     uint32_t *out32;

@@ -15,6 +15,9 @@
 /** How many values the header of a DELTA_BINARY_PACKED block of bytes claims. */
 grebe_status delta_count(const void *bytes, size_t len, uint64_t *out, grebe_error *err);
 
+/** GREBE_ECORRUPT when n values cannot be in these bytes: asked before there is memory for n values. */
+grebe_status delta_check(const void *bytes, size_t len, size_t n, grebe_error *err);
+
 /**
  * The first n values.
  *

@@ -78,7 +78,7 @@ grebe_status grebe_file_inspect(grebe_context *ctx, const char *path, const char
     grebe_status st = inspect(ctx, path, format, &text, err);
     int failed = st == GREBE_OK ? write(write_ctx, text.data, text.len) : 0;
     if (failed != 0) {
-        st = GREBE_FAIL_SYS(err, GREBE_EIO, failed, "cannot write the output");
+        st = GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "cannot write the output");
     }
     buf_release(&text);
     return st;

@@ -20,7 +20,7 @@ static grebe_status sink_write(struct text_sink *sink, const void *bytes, size_t
 {
     struct callback_sink *c = (struct callback_sink *)sink;
     int failed = c->write(c->write_ctx, bytes, len);
-    return failed == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, GREBE_EIO, failed, "cannot write the output");
+    return failed == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "cannot write the output");
 }
 
 static grebe_status sink_write_ipc(void *arg, const void *bytes, size_t len, grebe_error *err)

@@ -17,26 +17,18 @@ static grebe_status as_one_table(grebe_context *ctx, struct source_many *m, greb
     if (paths == NULL) {
         return mem_fail(err, m->n_parts * sizeof *paths, "paths");
     }
-    if (m->n_parts == 0) { /* nothing but empty files */
+    if (m->n_parts == 0 || !m->is_one_schema) { /* none: nothing but empty files */
         goto out;
     }
+    const struct file_format *format = m->parts[0].file_format;
     for (size_t i = 0; i < m->n_parts; i++) {
-        grebe_source *s = m->parts[i].source;
-        struct ArrowSchema schema = { 0 };
-        if (s == NULL || s->file_format == NULL ||
-            s->file_format != m->parts[0].source->file_format) {
+        if (format == NULL || m->parts[i].file_format != format) {
             goto out;
         }
-        GREBE_TRY(grebe_source_schema(s, &schema, err));
-        bool is_same = schema_equal(&schema, &m->schema, SCHEMA_EQUAL_IGNORE_METADATA);
-        schema_release(&schema);
-        if (!is_same) {
-            goto out;
-        }
-        paths[i] = buf_text(&s->path);
+        paths[i] = m->parts[i].path;
     }
     GREBE_TRY(table_store_open(ctx, 0, &store, err));
-    st = table_of_files(store, paths, m->n_parts, m->parts[0].source->file_format,
+    st = table_of_files(store, paths, m->n_parts, format,
                         m->options.is_int96_us, out, err);
 out:
     table_store_drop(store);
@@ -68,7 +60,7 @@ static grebe_status open_list(grebe_context *ctx, const char *const *uris, size_
         many = NULL;
     } else {
         s->kind = GREBE_SOURCE_FILE;
-        s->format = many->parts[0].source->format;
+        s->format = many->parts[0].format;
     }
     *out = s;
     s = NULL;

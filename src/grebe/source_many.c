@@ -6,8 +6,11 @@
 #include "arrow/rows_fit.h"
 #include "arrow/schema_union.h"
 #include "base/checked.h"
+#include "base/name_index.h"
 #include "expr/expr.h"
 #include "grebe/text_layout.h"
+
+enum { OPEN_PARTS_MAX = 16 }; /* that stay open: a process may open few files */
 
 /* ---- life ---- */
 
@@ -65,8 +68,18 @@ static grebe_status add_part(struct source_many *m, const char *uri,
     GREBE_TRY(source_open_one(m->ctx, uri, options, &part->source, err));
     m->n_parts++;
     part->n_rows = grebe_source_num_rows(part->source);
-    bool is_text = source_text_format(grebe_source_format(part->source)) != NULL;
+    part->format = grebe_source_format(part->source);
+    part->file_format = part->source->file_format;
+    const char *path = buf_text(&part->source->path);
+    part->path = arena_str(&m->arena, path, strlen(path));
+    if (part->path == NULL) {
+        GREBE_TRY(mem_fail(err, strlen(path), "a path"));
+    }
+    bool is_text = source_text_format(part->format) != NULL;
     GREBE_TRY(grebe_source_schema(part->source, &schema, err));
+    m->is_one_schema = m->n_parts == 1 ||
+                       (m->is_one_schema &&
+                        schema_equal(&schema, &m->schema, SCHEMA_EQUAL_IGNORE_METADATA));
     GREBE_TRY(many_meet(m, &schema, is_text, err));
     if (m->n_parts == 1) {
         schema_move(&m->schema, &schema);
@@ -74,7 +87,7 @@ static grebe_status add_part(struct source_many *m, const char *uri,
         st = schema_unite(m->ctx->a, &m->schema, &schema, err);
         st = error_wrap(err, st, "%s", uri);
     }
-    if (grebe_source_kind_of(part->source) == GREBE_SOURCE_STREAM) {
+    if (grebe_source_kind_of(part->source) == GREBE_SOURCE_STREAM || m->n_parts > OPEN_PARTS_MAX) {
         grebe_source_close(part->source);
         part->source = NULL;
     }
@@ -125,6 +138,7 @@ void source_many_drop(struct source_many *m)
     }
     schema_release(&m->schema);
     schema_release(&m->text_schema);
+    buf_release(&m->is_text);
     const grebe_allocator *a = m->ctx->a;
     arena_release(&m->arena);
     mem_free(a, m, sizeof *m);
@@ -154,7 +168,7 @@ struct many_scan {
     struct buf where_text;
 
     size_t next; /* part */
-    grebe_source *opened; /* the part's, when it is a stream */
+    grebe_source *opened; /* the part's, when it does not stay open */
     struct ArrowSchema part_schema;
     struct ArrowArrayStream rows; /* of the part; released: none is being read */
     struct fit fit;
@@ -214,6 +228,7 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
     struct ArrowSchema whole = { 0 };
     grebe_source *source = part->source;
     size_t n = (size_t)s->schema.n_children;
+    struct name_index in_whole = { 0 };
     int at = 0;
     const char **names = mem_alloc_zero(a, n * sizeof *names);
     if (names == NULL) {
@@ -224,9 +239,10 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
         source = s->opened;
     }
     GREBE_TRY(grebe_source_schema(source, &whole, err));
+    GREBE_TRY(schema_index(a, &whole, &in_whole, err));
     for (size_t i = 0; i < n; i++) {
         const char *name = s->schema.children[i]->name;
-        if (schema_find(&whole, name, &at, NULL) == GREBE_OK) {
+        if (schema_find_indexed(&whole, &in_whole, name, &at, NULL) == GREBE_OK) {
             names[o.n_columns++] = name;
         }
     }
@@ -239,6 +255,7 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
     GREBE_TRY(stream_schema(&s->rows, &s->part_schema, err));
     GREBE_TRY(fit_new(a, &s->part_schema, &s->schema, &s->fit, err));
 out:
+    name_index_release(&in_whole);
     schema_release(&whole);
     mem_free(a, names, n * sizeof *names);
     return error_wrap(err, st, "%s", part->uri);
@@ -265,6 +282,9 @@ static grebe_status many_next(void *self, struct ArrowArray *out, grebe_error *e
         }
         if (st == GREBE_OK) {
             st = fit_batch(&s->fit, &batch, out, err);
+        }
+        if (st == GREBE_OK) {
+            return st;
         }
         const char *uri = s->m->parts[s->next - 1].uri;
         bool is_named = err != NULL && strncmp(err->message, uri, strlen(uri)) == 0;

@@ -4,7 +4,8 @@
 
 /*
  * Several sources read as one: the rows of the first, then those of the second, …; columns by
- * name. Files with random access stay open, streams are opened again when it is their turn.
+ * name. The first files with random access stay open; the others, and streams, are opened again when
+ * it is their turn.
  */
 
 #include <stdatomic.h>
@@ -14,7 +15,10 @@
 
 struct source_part {
     const char *uri;
-    grebe_source *source; /* NULL: a stream, opened again for each scan */
+    const char *path;     /* without a format's name before it */
+    const char *format;   /* its name */
+    const struct file_format *file_format; /* NULL: none that a table reads */
+    grebe_source *source; /* NULL: opened again for each scan and take */
     int64_t n_rows;       /* -1: unknown */
 };
 
@@ -24,6 +28,7 @@ struct source_many {
     struct arena arena;
     struct source_part *parts; /* shape [n_parts] */
     size_t n_parts;
+    bool is_one_schema;           /* all parts have the schema, but for metadata */
     struct ArrowSchema schema;    /* union of all parts */
     struct buf is_text;           /* bool, one a column of the union: only text files have it */
     grebe_source_options options; /* with which parts are opened; texts are in the arena */
@@ -51,7 +56,7 @@ void source_many_drop(struct source_many *m); /* NULL accepted */
 grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool is_text,
                             grebe_error *err);
 
-/** Open a part that is a stream; texts that the union has as strings are read as such. */
+/** Open a part that is not open; texts that the union has as strings are read as such. */
 grebe_status many_reopen(const struct source_many *m, const struct source_part *part,
                          grebe_source **out, grebe_error *err);
 

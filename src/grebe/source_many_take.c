@@ -88,11 +88,16 @@ static grebe_status take_part(struct many_take *t, const struct source_part *par
     struct fit fit = { 0 };
     size_t n_all = (size_t)t->schema.n_children;
     int at = 0;
+    grebe_source *source = part->source, *opened = NULL;
     const char **names = mem_alloc_zero(a, n_all * sizeof *names);
     if (names == NULL) {
         return mem_fail(err, n_all * sizeof *names, "names");
     }
-    GREBE_TRY(grebe_source_schema(part->source, &whole, err));
+    if (source == NULL) {
+        GREBE_TRY(many_reopen(t->m, part, &opened, err));
+        source = opened;
+    }
+    GREBE_TRY(grebe_source_schema(source, &whole, err));
     for (size_t i = 0; i < n_all; i++) {
         if (schema_find(&whole, t->schema.children[i]->name, &at, NULL) == GREBE_OK) {
             names[o.n_columns++] = t->schema.children[i]->name;
@@ -100,7 +105,7 @@ static grebe_status take_part(struct many_take *t, const struct source_part *par
     }
     o.columns = names;
     o.call = call;
-    GREBE_TRY(grebe_source_take(part->source, t->local, n, &o, &rows, &schema, err));
+    GREBE_TRY(grebe_source_take(source, t->local, n, &o, &rows, &schema, err));
     GREBE_TRY(stream_from_batches(a, &schema, &rows, 1, &stream, err));
     schema_release(&schema);
     GREBE_TRY(many_cast(t->m, &t->schema, &stream, err));
@@ -114,6 +119,7 @@ out:
     schema_release(&schema);
     schema_release(&whole);
     array_release(&rows);
+    grebe_source_close(opened);
     mem_free(a, names, n_all * sizeof *names);
     return error_wrap(err, st, "%s", part->uri);
 }

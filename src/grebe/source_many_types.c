@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arrow/schema_union.h"
+#include "base/name_index.h"
 
 /* ---- types ---- */
 
@@ -58,11 +59,16 @@ grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool i
                             grebe_error *err)
 {
     const grebe_allocator *a = m->ctx->a;
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        grebe_status st = GREBE_OK;
+    grebe_status st = GREBE_OK;
+    struct name_index known = { 0 };
+    if (m->schema.release != NULL) {
+        st = schema_index(a, &m->schema, &known, err);
+    }
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
         int at = 0;
         bool is_known = m->schema.release != NULL &&
-                        schema_find(&m->schema, schema->children[i]->name, &at, NULL) == GREBE_OK;
+                        schema_find_indexed(&m->schema, &known, schema->children[i]->name, &at,
+                                            NULL) == GREBE_OK;
         if (!is_known) {
             st = buf_put_byte(&m->is_text, is_text, err); /* where schema_unite will put the field */
         } else {
@@ -73,11 +79,9 @@ grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool i
                                  err);
             }
         }
-        if (st != GREBE_OK) {
-            return st;
-        }
     }
-    return GREBE_OK;
+    name_index_release(&known);
+    return st;
 }
 
 /* ---- reading ---- */
@@ -90,8 +94,10 @@ static grebe_status schema_for(const struct source_many *m, grebe_source *source
     const grebe_allocator *a = m->ctx->a;
     struct ArrowSchema own = { 0 };
     struct buf fields = BUF_INIT(a);
+    struct name_index in_own = { 0 };
     int at = 0;
     GREBE_TRY(grebe_source_schema(source, &own, err));
+    GREBE_TRY(schema_index(a, &own, &in_own, err));
     for (int64_t i = 0; m->text_schema.release != NULL && i < m->text_schema.n_children; i++) {
         GREBE_TRY(buf_put(&fields, &m->text_schema.children[i], sizeof m->text_schema.children[i], err));
     }
@@ -100,7 +106,7 @@ static grebe_status schema_for(const struct source_many *m, grebe_source *source
         bool is_given = m->text_schema.release != NULL &&
                         schema_find(&m->text_schema, field->name, &at, NULL) == GREBE_OK;
         if (!is_given && strcmp(field->format, "u") == 0 &&
-            schema_find(&own, field->name, &at, NULL) == GREBE_OK &&
+            schema_find_indexed(&own, &in_own, field->name, &at, NULL) == GREBE_OK &&
             strcmp(own.children[at]->format, "u") != 0) {
             GREBE_TRY(buf_put(&fields, &field, sizeof field, err));
         }
@@ -108,6 +114,7 @@ static grebe_status schema_for(const struct source_many *m, grebe_source *source
     st = schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
                        fields.len / sizeof(struct ArrowSchema *), out, err);
 out:
+    name_index_release(&in_own);
     schema_release(&own);
     buf_release(&fields);
     return st;
@@ -144,11 +151,13 @@ grebe_status many_cast(const struct source_many *m, const struct ArrowSchema *wa
     struct ArrowSchema schema = { 0 };
     struct ArrowArrayStream cast = { 0 };
     struct buf casts = BUF_INIT(m->ctx->a);
+    struct name_index in_wanted = { 0 };
     int at = 0;
     GREBE_TRY(stream_schema(rows, &schema, err));
+    GREBE_TRY(schema_index(m->ctx->a, wanted, &in_wanted, err));
     for (int64_t i = 0; i < schema.n_children; i++) {
         const struct ArrowSchema *field = schema.children[i];
-        GREBE_TRY(schema_find(wanted, field->name, &at, err));
+        GREBE_TRY(schema_find_indexed(wanted, &in_wanted, field->name, &at, err));
         if (strcmp(wanted->children[at]->format, "g") == 0 && strchr("lL", field->format[0]) != NULL &&
             field->format[1] == '\0') {
             const grebe_column_cast one = { field->name, "double" };
@@ -161,6 +170,7 @@ grebe_status many_cast(const struct source_many *m, const struct ArrowSchema *wa
         stream_move(rows, &cast);
     }
 out:
+    name_index_release(&in_wanted);
     buf_release(&casts);
     schema_release(&schema);
     return st;

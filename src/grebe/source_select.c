@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/name_index.h"
 #include "expr/expr.h"
 
 struct selection {
@@ -180,12 +181,19 @@ static grebe_status plan_columns(struct selection *s, const grebe_scan_options *
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->ctx->a;
     struct ArrowSchema chosen = { 0 }, id = { 0 };
+    struct name_index names = { 0 };
+    size_t n_input = (size_t)s->input_schema.n_children;
     size_t n = o->columns != NULL ? o->n_columns : (size_t)s->input_schema.n_children;
     s->columns = mem_alloc_zero(a, n * sizeof *s->columns);
-    if (s->columns == NULL) {
-        return mem_fail(err, n * sizeof *s->columns, "columns");
+    bool *is_taken = mem_alloc_zero(a, n_input * sizeof *is_taken);
+    if (s->columns == NULL || is_taken == NULL) {
+        st = mem_fail(err, n * sizeof *s->columns, "columns");
+        goto out;
     }
     s->n_columns = n;
+    if (o->columns != NULL) {
+        GREBE_TRY(schema_index(a, &s->input_schema, &names, err));
+    }
     for (size_t i = 0; i < n; i++) {
         s->columns[i] = (int)i;
         const char *name = o->columns != NULL ? o->columns[i] : s->input_schema.children[i]->name;
@@ -197,14 +205,12 @@ static grebe_status plan_columns(struct selection *s, const grebe_scan_options *
         if (o->columns == NULL) {
             continue;
         }
-        GREBE_TRY(schema_find(&s->input_schema, o->columns[i], &s->columns[i], err));
-        for (size_t j = 0; j < i; j++) {
-            if (s->columns[j] == s->columns[i]) {
-                st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" is asked for twice",
-                                o->columns[i]);
-                goto out;
-            }
+        GREBE_TRY(schema_find_indexed(&s->input_schema, &names, o->columns[i], &s->columns[i], err));
+        if (is_taken[s->columns[i]]) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\" is asked for twice", o->columns[i]);
+            goto out;
         }
+        is_taken[s->columns[i]] = true;
     }
     GREBE_TRY(schema_project(a, &s->input_schema, s->columns, n, &chosen, err));
     if (!s->with_row_id) {
@@ -218,6 +224,8 @@ static grebe_status plan_columns(struct selection *s, const grebe_scan_options *
         schema_move(s->schema.children[i + 1], chosen.children[i]);
     }
 out:
+    name_index_release(&names);
+    mem_free(a, is_taken, n_input * sizeof *is_taken);
     schema_release(&chosen);
     schema_release(&id);
     return st;

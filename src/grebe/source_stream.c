@@ -115,8 +115,8 @@ static grebe_status look_first(struct ipc_source *bytes, grebe_error *err)
     c->head_len = got;
     if (st == GREBE_OK && got == sizeof c->head && !ipc_sniff(c->head, got)) {
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "standard input: expected an Arrow stream, found other content (--input-format "
-                        "csv, tsv, json or jsonl says what text is)");
+                        "expected an Arrow stream, found other content (--input-format csv, tsv, json or "
+                        "jsonl says what text is)");
     }
     return st;
 }
@@ -129,14 +129,10 @@ grebe_status source_stream_of_callback(struct grebe_source *s, grebe_read_fn rea
     if (st == GREBE_OK) {
         st = look_first(&bytes, err);
     }
-    if (st != GREBE_OK) {
-        if (bytes.free != NULL) {
-            bytes.free(bytes.from);
-        }
-        return st;
+    if (st == GREBE_OK) {
+        st = ipc_stream_open(s->ctx->a, &bytes, &s->stream, err);
     }
-    st = ipc_stream_open(s->ctx->a, &bytes, &s->stream, err);
-    if (st != GREBE_OK) {
+    if (st != GREBE_OK && bytes.free != NULL) {
         bytes.free(bytes.from);
     }
     return error_wrap(err, st, "standard input");

@@ -28,7 +28,7 @@ const char *source_text_format_of(const char *path)
     size_t len = strlen(base);
     for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
         size_t n = strlen(packed[i]);
-        if (len > n && strcmp(base + len - n, packed[i]) == 0) {
+        if (len > n && strcasecmp(base + len - n, packed[i]) == 0) {
             len -= n;
             break;
         }
@@ -66,6 +66,7 @@ static grebe_status open_text(struct grebe_source *s, struct text_input *in, con
         json.is_lines = strcmp(format, "json") != 0;
         json.sizes = sizes_of(&o);
         json.schema = o.schema;
+        json.is_schema_loose = o.is_schema_loose;
         return text_json_open(s->ctx, in, &json, &s->stream, err);
     }
     struct text_csv_options csv = TEXT_CSV_OPTIONS_INIT;
@@ -91,6 +92,7 @@ static grebe_status open_text(struct grebe_source *s, struct text_input *in, con
     csv.nulls = o.nulls;
     csv.n_nulls = o.n_nulls;
     csv.schema = o.schema;
+    csv.is_schema_loose = o.is_schema_loose;
     csv.sizes = sizes_of(&o);
     return text_csv_open(s->ctx, in, &csv, &s->stream, err);
 }

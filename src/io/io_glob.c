@@ -119,11 +119,12 @@ static grebe_status add_match(struct glob *g, const char *path, grebe_error *err
     return buf_put(&g->matches, &copy, sizeof copy, err);
 }
 
-static bool is_folder(struct glob *g, const char *path, enum io_kind kind)
+/* Links to folders are entered where a pattern names them, but not by "**": they may lead back. */
+static bool is_folder(struct glob *g, const char *path, enum io_kind kind, bool is_deep)
 {
     struct io_info info;
     return kind == IO_FOLDER ||
-           (kind == IO_OTHER && io_stat(g->store, path, &info, NULL) == GREBE_OK &&
+           (kind == IO_OTHER && !is_deep && io_stat(g->store, path, &info, NULL) == GREBE_OK &&
             info.kind == IO_FOLDER);
 }
 
@@ -153,6 +154,10 @@ static grebe_status walk_names(struct glob *g, const char *folder, const char *n
     grebe_status st = GREBE_OK;
     bool is_deep = strcmp(name_pattern, "**") == 0;
     struct names names = { g, is_deep ? "*" : name_pattern, BUF_INIT(g->arena->a) };
+    if (depth > GLOB_DEPTH_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d levels of folders, found more",
+                          folder, GLOB_DEPTH_MAX);
+    }
     if (is_deep && rest[0] != '\0') { /* "**" is also no folder at all */
         GREBE_TRY(walk(g, folder, rest, depth + 1, err));
     }
@@ -171,19 +176,15 @@ static grebe_status walk_names(struct glob *g, const char *folder, const char *n
             GREBE_TRY(mem_fail(err, strlen(f.name), "a path"));
         }
         bool is_end = rest[0] == '\0';
-        bool may_enter = (is_deep || !is_end) && is_folder(g, path, f.kind);
-        if (is_end && !(is_deep && may_enter)) {
+        bool may_enter = (is_deep || !is_end) && is_folder(g, path, f.kind, is_deep);
+        bool is_link = is_deep && f.kind == IO_OTHER && is_folder(g, path, f.kind, false);
+        if (is_end && !(is_deep && may_enter) && !is_link) {
             GREBE_TRY(add_match(g, path, err));
         }
         if (may_enter && is_deep) {
             GREBE_TRY(walk_names(g, path, "**", rest, depth + 1, err));
         } else if (may_enter) {
             GREBE_TRY(walk(g, path, rest, depth + 1, err));
-        }
-        if (depth > GLOB_DEPTH_MAX) {
-            st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: expected at most %d levels of folders, found more",
-                            path, GLOB_DEPTH_MAX);
-            goto out;
         }
     }
 out:
@@ -198,6 +199,12 @@ static grebe_status walk(struct glob *g, const char *folder, const char *pattern
     size_t n = strcspn(pattern, "/");
     size_t slashes = strspn(pattern + n, "/");
     const char *rest = pattern + n + slashes;
+    while (n == 2 && strncmp(pattern, "**/**", 5) == 0 && (pattern[5] == '/' || pattern[5] == '\0')) {
+        pattern += n + slashes; /* two in a row are one */
+        n = strcspn(pattern, "/");
+        slashes = strspn(pattern + n, "/");
+        rest = pattern + n + slashes;
+    }
     char *part = arena_str(g->arena, pattern, n);
     if (part == NULL) {
         return mem_fail(err, n, "a pattern");

@@ -17,8 +17,8 @@ bool path_is_pattern(const char *path);
 bool glob_match(const char *pattern, const char *name);
 
 /**
- * The paths that fit the pattern, sorted by their bytes; a part "**" stands for any number of folders.
- * Links to folders are followed, 64 levels deep at most.
+ * The paths that fit the pattern, sorted by their bytes; a part "**" stands for any number of folders,
+ * 64 at most, and does not follow links (a part that names a link does).
  *
  * @param arena Owns the paths.
  * @param out   Shape [n]; NULL when nothing fits.

@@ -188,6 +188,11 @@ static grebe_status local_list(struct io_store *s, const char *path, io_list_fn 
         enum io_kind kind = entry->d_type == DT_REG   ? IO_FILE
                             : entry->d_type == DT_DIR ? IO_FOLDER
                                                       : IO_OTHER;
+        struct stat info;
+        if (entry->d_type == DT_UNKNOWN && /* a file system that does not tell */
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+            kind = S_ISREG(info.st_mode) ? IO_FILE : S_ISDIR(info.st_mode) ? IO_FOLDER : IO_OTHER;
+        }
         st = fn(arg, entry->d_name, kind, err);
         if (st != GREBE_OK) {
             break;

@@ -9,6 +9,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/checked.h"
+
+enum { VIEW_BYTES = 16 }; /* a string or a level of a list takes about as much */
+
 struct assembler {
     const grebe_allocator *a;
     struct pq_out *outs; /* by leaf */
@@ -356,12 +360,39 @@ static grebe_status build_struct(const struct assembler *as, const struct pq_nod
     return st;
 }
 
+/*
+ * Bytes for the elements of n lists of fixed size. Null lists take room too, of a length that the file may
+ * claim with nothing standing behind it.
+ */
+static grebe_status fixed_list_bytes(const struct assembler *as, const struct pq_node *node,
+                                     int64_t n, size_t element_bytes, uint64_t *out)
+{
+    uint64_t limit = out_of(as, node)->limit_bytes;
+    if (!checked_mul_u64((uint64_t)n, (uint64_t)node->list_size, out) ||
+        !checked_mul_u64(*out, element_bytes, out) || *out > limit) {
+        return GREBE_FAIL(as->err, GREBE_ELIMIT,
+                          "room for %lld lists of %d elements, the limit is %llu bytes",
+                          (long long)n, (int)node->list_size, (unsigned long long)limit);
+    }
+    return GREBE_OK;
+}
+
 /* A list of fixed size stores nothing for a null list; Arrow wants room for its elements. */
 static grebe_status pad_fixed_list(const struct assembler *as, const struct pq_node *node,
                                    const struct ArrowSchema *item, const struct levels *l,
                                    int64_t n, struct ArrowArray *child)
 {
     struct ArrowArray padded = { 0 };
+    struct pq_out *o = out_of(as, node);
+    size_t width = (size_t)(o->node->width_out > 0 ? o->node->width_out : VIEW_BYTES);
+    uint64_t bytes = 0;
+    grebe_status st = fixed_list_bytes(as, node, n, sizeof(int64_t) + width, &bytes);
+    if (st == GREBE_OK) {
+        st = pq_budget_take(o->budget, bytes, as->err);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
     int64_t total = n * node->list_size;
     int64_t *rows = mem_alloc(as->a, (size_t)total * sizeof *rows);
     if (rows == NULL) {
@@ -377,7 +408,7 @@ static grebe_status pad_fixed_list(const struct assembler *as, const struct pq_n
         }
     }
     assert(slot == total);
-    grebe_status st = array_gather(as->a, item, child, rows, total, &padded, as->err);
+    st = array_gather(as->a, item, child, rows, total, &padded, as->err);
     mem_free(as->a, rows, (size_t)total * sizeof *rows);
     if (st == GREBE_OK) {
         array_release(child);
@@ -558,12 +589,16 @@ static grebe_status build_even_lists(const struct assembler *as, const struct pq
         int64_t n_lists = bitmap_count(bits, 0, n_rows);
         if (is_fixed) {
             /* A null list of fixed size keeps the room for its elements. */
-            n_items = n_rows * node->list_size;
-            size_t width = (size_t)node->list_size * (size_t)o->node->width_out;
-            st = pq_block_reserve(o, &o->values, (uint64_t)(n_rows - n_lists) * width, as->err);
+            uint64_t bytes = 0;
+            st = fixed_list_bytes(as, node, n_rows - n_lists, (size_t)o->node->width_out, &bytes);
             if (st == GREBE_OK) {
+                st = pq_block_reserve(o, &o->values, bytes, as->err);
+            }
+            if (st == GREBE_OK) {
+                size_t width = (size_t)node->list_size * (size_t)o->node->width_out;
                 spread(o->values.region->data, width, bits, n_rows, n_lists);
                 o->values.len = (size_t)n_rows * width;
+                n_items = n_rows * node->list_size;
                 o->n_values = n_items;
             }
         }

@@ -15,6 +15,8 @@
  * without room for nulls; assembly makes the room.
  */
 
+#include <stdatomic.h>
+
 #include "arrow/arrow_array.h"
 #include "parquet/parquet_page.h"
 
@@ -31,8 +33,18 @@ struct pq_block {
     size_t len;            /* bytes used */
 };
 
+/** What all outputs of one call may take together, charged before memory is asked for. */
+struct pq_budget {
+    uint64_t limit_bytes;
+    atomic_uint_fast64_t taken_bytes;
+};
+/** GREBE_ELIMIT when too little is left. */
+grebe_status pq_budget_take(struct pq_budget *b, uint64_t bytes, grebe_error *err);
+void pq_budget_return(struct pq_budget *b, uint64_t bytes);
+
 struct pq_out {
     const grebe_allocator *a;
+    struct pq_budget *budget;
     const struct pq_leaf *leaf;
     const struct pq_node *node;
     enum pq_out_mode mode;
@@ -53,8 +65,11 @@ struct pq_out {
 };
 
 void pq_out_init(struct pq_out *o, const grebe_allocator *a, const struct pq_leaf *leaf,
-                 int64_t rows_expected, uint64_t limit_bytes);
+                 int64_t rows_expected, uint64_t limit_bytes, struct pq_budget *budget);
 void pq_out_release(struct pq_out *o);
+
+/** Bytes that the blocks hold. */
+uint64_t pq_out_bytes(const struct pq_out *o);
 
 /** Room for bytes more in the block. GREBE_ELIMIT beyond the limit of the output. */
 grebe_status pq_block_reserve(struct pq_out *o, struct pq_block *b, uint64_t bytes,

@@ -67,6 +67,7 @@ struct fetch {
     struct unit *units;
     size_t n_units;
     uint32_t *order; /* of running: the costly ones first, shape [n_units] */
+    struct pq_budget budget;
 };
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -74,6 +75,18 @@ static const uint64_t LIMIT_BYTES = 64 << 20;
 #else
 static const uint64_t LIMIT_BYTES = (uint64_t)2 << 30;
 #endif
+
+/*
+ * The same for all columns of a call: twice as much, for pieces that are joined. A caller who allows more
+ * gets more.
+ */
+static uint64_t call_limit(const struct pq_reader *r, const struct call *call)
+{
+    uint64_t size = r->base.file_size_bytes;
+    uint64_t limit = size > LIMIT_BYTES / 128 ? size * 256 : 2 * LIMIT_BYTES;
+    bool is_given = call->memory_limit_bytes != UINT64_MAX;
+    return is_given && call->memory_limit_bytes > limit ? call->memory_limit_bytes : limit;
+}
 
 uint64_t pq_limit_bytes(const struct pq_reader *r, uint32_t leaf, const struct pq_part *parts,
                         size_t n_parts)
@@ -132,7 +145,8 @@ static grebe_status run_unit(struct fetch *f, struct unit *u, struct pq_scratch 
     }
     pq_out_init(
         &u->out, f->r->base.ctx->a, &f->r->file->schema.leaves[u->leaf], n_rows,
-        pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin));
+        pq_limit_bytes(f->r, u->leaf, f->parts + u->part_begin, u->part_end - u->part_begin),
+        &f->budget);
     bool may_view = f->may_view && f->n_parts == 1 && is_whole;
     for (size_t i = u->part_begin; i < u->part_end; i++) {
         const struct pq_part *part = &f->parts[i];
@@ -302,6 +316,7 @@ static grebe_status join_pieces(struct fetch *f, grebe_error *err)
         struct unit *to = &f->units[n - 1];
         to->out.rows_expected = f->n_rows;
         grebe_status st = pq_out_append(&to->out, &u->out, err);
+        pq_budget_return(&f->budget, pq_out_bytes(&u->out));
         pq_out_release(&u->out);
         if (st != GREBE_OK) {
             return st;
@@ -359,6 +374,7 @@ grebe_status pq_fetch(struct pq_reader *r, const int *columns, size_t n_columns,
     struct fetch f = {
         .r = r, .parts = parts, .n_parts = n_parts, .may_view = may_view, .call = call
     };
+    f.budget.limit_bytes = call_limit(r, call);
     grebe_status st = GREBE_OK;
     uint64_t total = 0;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 void pq_out_init(struct pq_out *o, const grebe_allocator *a, const struct pq_leaf *leaf,
-                 int64_t rows_expected, uint64_t limit_bytes)
+                 int64_t rows_expected, uint64_t limit_bytes, struct pq_budget *budget)
 {
     memset(o, 0, sizeof *o);
     o->a = a;
@@ -13,6 +13,7 @@ void pq_out_init(struct pq_out *o, const grebe_allocator *a, const struct pq_lea
     o->node = leaf->node;
     o->rows_expected = rows_expected;
     o->limit_bytes = limit_bytes;
+    o->budget = budget;
     const struct pq_node *n = leaf->node;
     bool is_bytes = n->convert == PQ_CONVERT_BYTES || n->convert == PQ_CONVERT_DECIMAL_BYTES;
     if (is_bytes) {
@@ -20,6 +21,35 @@ void pq_out_init(struct pq_out *o, const grebe_allocator *a, const struct pq_lea
         o->offset_width = is_large ? 8 : 4;
     }
     o->mode = n->is_row_field ? PQ_OUT_FLAT : leaf->is_list_element ? PQ_OUT_LISTS : PQ_OUT_LEVELS;
+}
+
+grebe_status pq_budget_take(struct pq_budget *b, uint64_t bytes, grebe_error *err)
+{
+    uint64_t taken = atomic_fetch_add_explicit(&b->taken_bytes, bytes, memory_order_relaxed);
+    if (bytes <= b->limit_bytes && taken <= b->limit_bytes - bytes) {
+        return GREBE_OK;
+    }
+    pq_budget_return(b, bytes);
+    return GREBE_FAIL(err, GREBE_ELIMIT,
+                      "needs %llu bytes more than the %llu of this call, the limit is %llu",
+                      (unsigned long long)bytes, (unsigned long long)taken,
+                      (unsigned long long)b->limit_bytes);
+}
+
+void pq_budget_return(struct pq_budget *b, uint64_t bytes)
+{
+    atomic_fetch_sub_explicit(&b->taken_bytes, bytes, memory_order_relaxed);
+}
+
+uint64_t pq_out_bytes(const struct pq_out *o)
+{
+    const struct pq_block *const blocks[] = { &o->values, &o->offsets, &o->validity, &o->rep,
+                                              &o->def };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        sum += blocks[i]->region == NULL ? 0 : blocks[i]->region->len;
+    }
+    return sum;
 }
 
 static void block_release(struct pq_block *b)
@@ -56,7 +86,10 @@ grebe_status pq_block_reserve(struct pq_out *o, struct pq_block *b, uint64_t byt
         wanted = capacity + capacity / 2;
     }
     struct region *r = NULL;
-    grebe_status st = region_new(o->a, (size_t)wanted, &r, err);
+    grebe_status st = pq_budget_take(o->budget, wanted - capacity, err);
+    if (st == GREBE_OK) {
+        st = region_new(o->a, (size_t)wanted, &r, err);
+    }
     if (st != GREBE_OK) {
         return st;
     }

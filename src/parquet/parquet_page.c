@@ -228,6 +228,10 @@ static grebe_status inflate(const struct pq_chunk_data *c, struct pq_scratch *s,
         return GREBE_FAIL(err, GREBE_ELIMIT, "%zu bytes when decompressed, the limit is %d",
                           raw_len, PAGE_BYTES_MAX);
     }
+    if (raw_len > codec_expand_max(c->codec, src_len)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %zu bytes cannot stand for %zu",
+                          codec_name(c->codec), src_len, raw_len);
+    }
     unsigned char *raw = pq_space_get(s, &s->body, raw_len, err);
     if (raw == NULL) {
         return GREBE_ENOMEM;

@@ -112,7 +112,10 @@ static grebe_status read_delta(const struct pq_source *in, struct pq_out *out)
 {
     bool is_direct;
     unsigned char *dst;
-    grebe_status st = fixed_target(in, out, &is_direct, &dst);
+    grebe_status st = delta_check(in->bytes, in->len, in->n_head, in->err);
+    if (st == GREBE_OK) {
+        st = fixed_target(in, out, &is_direct, &dst);
+    }
     if (st != GREBE_OK) {
         return st;
     }
@@ -160,6 +163,10 @@ grebe_status pq_source_delta_strings(const struct pq_source *in, const struct pq
     struct delta_strings_options options = { .output_limit = 1 << 30, .fixed_len = fixed_len };
     if (options.output_limit > out->limit_bytes) {
         options.output_limit = (size_t)out->limit_bytes;
+    }
+    grebe_status st = delta_check(in->bytes, in->len, in->n_head, in->err); /* the prefixes */
+    if (st != GREBE_OK) {
+        return st;
     }
     *offsets = pq_space_get(in->s, &in->s->offsets, (in->n_head + 1) * sizeof **offsets, in->err);
     if (*offsets == NULL) {

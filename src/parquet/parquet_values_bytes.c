@@ -234,13 +234,16 @@ static grebe_status read_plain_strings(const struct pq_source *in, struct pq_out
 static grebe_status read_delta_lengths(const struct pq_source *in, struct pq_out *out)
 {
     const uint8_t *data = NULL;
+    grebe_status st = delta_check(in->bytes, in->len, in->n_head, in->err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     int32_t *offsets =
         pq_space_get(in->s, &in->s->offsets, (in->n_head + 1) * sizeof *offsets, in->err);
     if (offsets == NULL) {
         return GREBE_ENOMEM;
     }
-    grebe_status st =
-        delta_length_decode(in->bytes, in->len, offsets, in->n_head, &data, NULL, in->err);
+    st = delta_length_decode(in->bytes, in->len, offsets, in->n_head, &data, NULL, in->err);
     return st == GREBE_OK ? append_string_runs(in, offsets, data, out) : st;
 }
 

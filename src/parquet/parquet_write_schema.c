@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parquet/parquet_schema.h"
+
 /* The Arrow schema as Parquet schema elements and as leaves with the way to each. */
 
 struct builder {
@@ -403,9 +405,11 @@ static grebe_status add_field(struct builder *b, const struct ArrowSchema *f, co
     int32_t repetition = PQ_REQUIRED;
     grebe_status st = GREBE_OK;
 
-    if (depth >= ARROW_DEPTH_MAX) {
-        return GREBE_FAIL(b->err, GREBE_ELIMIT, "schema: expected a depth of at most %d",
-                          ARROW_DEPTH_MAX);
+    /* What is written can be read: a list is two levels in Parquet. */
+    if (depth >= ARROW_DEPTH_MAX || b->n_path > PQ_DEPTH_MAX) {
+        return GREBE_FAIL(b->err, GREBE_ELIMIT,
+                          "schema: expected a depth of at most %d (a list or map counts twice)",
+                          PQ_DEPTH_MAX);
     }
     node = &b->nodes[b->n_nodes];
     st = describe(b, f, &t, node);

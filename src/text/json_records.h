@@ -13,7 +13,7 @@ enum json_layout { LAYOUT_LINES, LAYOUT_VALUES, LAYOUT_ARRAY };
 struct json_stream {
     struct text_wave wave; /* first: text_slot.owner is it, too */
     enum json_layout layout;
-    bool is_by_tree;
+    bool is_by_tree, is_schema_loose;
     struct arena arena; /* of the shape */
     struct json_shape shape;
     size_t n_leaves;

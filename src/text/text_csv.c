@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "text/text_csv_internal.h"
+#include "text/text_given.h"
 
 enum { BLOCK_BYTES = 2 << 20 };
 
@@ -270,7 +271,8 @@ grebe_status text_csv_open(grebe_context *ctx, const struct text_input *in,
         GREBE_TRY(keep_nulls(s, err));
     }
     if (s->o.schema != NULL) {
-        GREBE_TRY(schema_copy(ctx->a, s->o.schema, &s->given, err));
+        GREBE_TRY(s->o.is_schema_loose ? text_given_possible(ctx->a, s->o.schema, &s->given, err)
+                                       : schema_copy(ctx->a, s->o.schema, &s->given, err));
         s->o.schema = NULL;
     }
     s->wave.cut = csv_cut;

@@ -34,6 +34,7 @@ struct text_csv_options {
     const char *const *nulls;  /* unquoted texts that mean null; NULL: the empty text */
     size_t n_nulls;
     const struct ArrowSchema *schema; /* columns that have given types, borrowed for the call; NULL: none */
+    bool is_schema_loose;      /* columns of the schema that are not there, or cannot be, are passed over */
     struct text_sizes sizes;
 };
 

@@ -13,7 +13,22 @@ bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t
             return true;
         }
     }
-    return false;
+    return csv_escapes_all(o, o->delimiter) && csv_is_escaped_null(text, len);
+}
+
+/* What stands behind a backslash, as MySQL and PostgreSQL write it. */
+static char character_of(char c)
+{
+    switch (c) {
+    case '0': return '\0';
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'v': return '\v';
+    default: return c;
+    }
 }
 
 size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *data,
@@ -26,8 +41,13 @@ size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *da
         return c.len;
     }
     for (size_t i = 0; i < c.len; i++) {
-        /* The quote is the second of two, else it would have ended the field. */
-        i += s[i] == o->quote || (o->escape != 0 && s[i] == o->escape && i + 1 < c.len);
+        bool is_escape = o->escape != 0 && s[i] == o->escape && i + 1 < c.len;
+        if (is_escape && o->escape == '\\' && o->quote != '\\') {
+            dst[n++] = character_of(s[++i]);
+            continue;
+        }
+        /* A quote inside of quotes is the second of two, else it would have ended the field. */
+        i += is_escape || (c.is_quoted && s[i] == o->quote);
         dst[n++] = s[i];
     }
     return n;
@@ -36,9 +56,26 @@ size_t csv_copy_text(const struct text_csv_options *o, char *dst, const char *da
 /* Numbers with a comma are told by it; the longest one that is looked at. */
 enum { NUMBER_MAX = 400 };
 
-/* The text as types see it: a comma is a point, and a point is none. */
-static const char *with_point(const char *text, struct csv_cell c, char dst[NUMBER_MAX])
+/* Whether all points stand between groups of three digits: 1.234.567,89 but not 12.34 or 0.123. */
+static bool has_groups(const char *text, size_t len)
 {
+    size_t sign = text[0] == '-', at = sign, n_groups = 0;
+    size_t first = text_digits(text + at, len - at);
+    if (first == 0 || first > 3 || text[at] == '0') {
+        return false;
+    }
+    for (at += first; at < len && text[at] == '.'; at += 4, n_groups++) {
+        if (text_digits(text + at + 1, len - at - 1) != 3) {
+            return false;
+        }
+    }
+    return n_groups > 0 && (at == len || text[at] == ',') && memchr(text + at, '.', len - at) == NULL;
+}
+
+/* The text as types see it, *len of it: a comma is a point, and a point is none, or parts thousands. */
+static const char *with_point(const char *text, struct csv_cell c, char dst[NUMBER_MAX], size_t *len)
+{
+    *len = c.len;
     if (c.len >= NUMBER_MAX || c.len == 0) {
         return text;
     }
@@ -47,17 +84,21 @@ static const char *with_point(const char *text, struct csv_cell c, char dst[NUMB
     if (!is_number || memchr(text, '-', c.len) > (const void *)text || memchr(text, ':', c.len)) {
         return text; /* dates and times have no comma */
     }
+    bool is_grouped = memchr(text, '.', c.len) != NULL && has_groups(text, c.len);
+    *len = 0;
     for (size_t i = 0; i < c.len; i++) {
-        dst[i] = text[i] == ',' ? '.' : text[i] == '.' ? '_' : text[i];
+        dst[*len] = text[i] == ',' ? '.' : text[i] == '.' ? '_' : text[i];
+        *len += !is_grouped || text[i] != '.';
     }
     return dst;
 }
 
 static inline const char *seen_text(const struct csv_split *s, struct csv_cell c,
-                                    char dst[NUMBER_MAX])
+                                    char dst[NUMBER_MAX], size_t *len)
 {
     const char *text = s->block->data + c.begin;
-    return s->o->is_decimal_comma ? with_point(text, c, dst) : text;
+    *len = c.len;
+    return s->o->is_decimal_comma ? with_point(text, c, dst, len) : text;
 }
 
 void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns, size_t i,
@@ -65,9 +106,11 @@ void csv_infer_column(const struct csv_split *s, size_t n_rows, size_t n_columns
 {
     const struct csv_cell *cells = s->cells.cells + i;
     char number[NUMBER_MAX];
+    size_t len = 0;
     for (size_t row = 0; row < n_rows && *types != 0; row++, cells += n_columns) {
         if (!csv_is_null(s, *cells)) {
-            *types &= cells->is_escaped ? 0 : text_types_of(seen_text(s, *cells, number), cells->len);
+            const char *text = seen_text(s, *cells, number, &len);
+            *types &= cells->is_escaped ? 0 : text_types_of(text, len);
             *is_seen = true;
         }
     }
@@ -282,11 +325,12 @@ grebe_status csv_append_column(struct csv_filled *f, const struct csv_split *s, 
             st = text_builder_put_nulls(b, 1, err);
             continue;
         }
-        const char *text = seen_text(s, c, number);
-        size_t left = s->o->is_decimal_comma ? c.len : s->block->len - c.begin;
+        size_t len = 0;
+        const char *text = seen_text(s, c, number, &len);
+        size_t left = s->o->is_decimal_comma ? len : s->block->len - c.begin;
         bool is_well = !c.is_escaped && b->kind != TEXT_BUILDER_NULLS &&
-                       (column->given != NULL ? store_given(b, column->given, text, c.len)
-                                              : store_value(b, column->types, text, c.len, left));
+                       (column->given != NULL ? store_given(b, column->given, text, len)
+                                              : store_value(b, column->types, text, len, left));
         if (!is_well) {
             return fail_value(s, c, column, column_name, err);
         }

@@ -30,10 +30,11 @@ static size_t field_end(const struct text_csv_options *o, const char *data, size
             }
         }
     }
+    const bool has_escapes = csv_escapes_all(o, delimiter);
     while (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-        at++;
+        at += has_escapes && data[at] == '\\' ? 2 : 1;
     }
-    return at;
+    return min_size(at, len);
 }
 
 /*
@@ -116,22 +117,25 @@ size_t csv_cut(void *arg, const char *data, size_t len, bool is_last)
     if (is_last || len == 0) {
         return len;
     }
-    if (o->quote == 0) {
+    if (o->quote == 0 && !csv_escapes_all(o, o->delimiter)) {
         return last_border(data, 0, len, len);
     }
     return o->comment != 0 || (o->escape != 0 && o->escape != o->quote) ? cut_fields(o, data, len)
                                                                        : cut_quoted(o, data, len);
 }
 
-/* Fields in each of the first records: their smallest and largest number. */
-static void count_fields(const struct text_csv_options *o, const char *data, size_t len,
-                         char delimiter, size_t *least, size_t *most)
+/* Fields of the first records. */
+struct field_counts {
+    size_t first, least, most;
+};
+
+static struct field_counts count_fields(const struct text_csv_options *o, const char *data,
+                                        size_t len, char delimiter)
 {
+    struct field_counts counts = { 0, SIZE_MAX, 0 };
     size_t at = 0, n = 1;
     int n_records = 0;
     bool is_open = false, is_comment = false;
-    *least = SIZE_MAX;
-    *most = 0;
     while (at < len && n_records < 32) {
         size_t begin = at;
         is_comment = n == 1 && o->comment != 0 && data[at] == o->comment;
@@ -151,15 +155,17 @@ static void count_fields(const struct text_csv_options *o, const char *data, siz
         at += data[at] == '\r' && at + 1 < len && data[at + 1] == '\n';
         at++;
         if (!is_empty && !is_comment) {
-            *least = min_size(*least, n);
-            *most = max_size(*most, n);
+            counts.first = n_records == 0 ? n : counts.first;
+            counts.least = min_size(counts.least, n);
+            counts.most = max_size(counts.most, n);
             n_records++;
         }
         n = 1;
     }
     if (n_records == 0) { /* a single line */
-        *least = *most = n;
+        counts = (struct field_counts){ n, n, n };
     }
+    return counts;
 }
 
 char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, size_t len)
@@ -167,18 +173,20 @@ char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, siz
     static const char candidates[] = { ',', '\t', ';', '|' };
     char best = ',';
     size_t best_score = 0;
+    bool is_alone = true;
     for (size_t i = 0; i < sizeof candidates; i++) {
-        size_t least = 0, most = 0;
         if (o->is_decimal_comma && candidates[i] == ',') {
             continue;
         }
-        count_fields(o, data, min_size(len, 65536), candidates[i], &least, &most);
+        struct field_counts n = count_fields(o, data, min_size(len, 65536), candidates[i]);
         /* The same number in every line says most; then the number itself. */
-        size_t score = most <= 1 ? 0 : least == most ? ((size_t)1 << 32) + most : least;
+        size_t score = n.first <= 1 ? 0 : n.least == n.most ? ((size_t)1 << 32) + n.most : n.least;
+        is_alone &= n.first <= 1;
         if (score > best_score) {
             best = candidates[i];
             best_score = score;
         }
     }
-    return o->is_decimal_comma && best_score == 0 ? ';' : best;
+    /* What the first line does not have, later ones have in their texts. */
+    return is_alone ? CSV_NO_DELIMITER : best;
 }

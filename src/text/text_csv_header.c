@@ -71,7 +71,7 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
         struct csv_cell c = split->cells.cells[i];
         buf_clear(&text);
         GREBE_TRY(buf_reserve(&text, c.len + 32, err));
-        if (s->o.header == TEXT_HEADER_NO && (int64_t)i < s->given.n_children) {
+        if (s->o.header == TEXT_HEADER_NO && (int64_t)i < s->given.n_children && !s->o.is_schema_loose) {
             GREBE_TRY(buf_put_text(&text, s->given.children[i]->name, err));
             GREBE_TRY(buf_reserve(&text, 32, err));
         } else if (s->o.header == TEXT_HEADER_YES) {
@@ -82,8 +82,8 @@ static grebe_status make_names(struct csv_stream *s, const struct csv_split *spl
             char place[512];
             text_place(place, s->wave.reader.name, split->block, c.begin);
             st = GREBE_FAIL(err, GREBE_ECORRUPT,
-                            "%s: expected the name of column %zu, found bytes that are no text",
-                            place, i + 1);
+                            "%s: expected the name of column %zu, found bytes that are no "
+                            "UTF-8 (encoding latin1 reads ISO 8859-1)", place, i + 1);
             goto out;
         }
         if (text.len == 0) {
@@ -109,6 +109,28 @@ static bool is_header(const struct csv_split *split, size_t n)
         is_text |= c.len > 0;
     }
     return seen == 0 && is_text;
+}
+
+/* Of a loose schema: what the file has. */
+static grebe_status drop_absent(struct csv_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = s->wave.ctx->a;
+    struct ArrowSchema present = { 0 };
+    struct buf fields = BUF_INIT(a);
+    int at = 0;
+    for (int64_t i = 0; i < s->given.n_children; i++) {
+        if (schema_find(&s->schema, s->given.children[i]->name, &at, NULL) == GREBE_OK) {
+            GREBE_TRY(buf_put(&fields, &s->given.children[i], sizeof s->given.children[i], err));
+        }
+    }
+    GREBE_TRY(schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
+                            fields.len / sizeof(struct ArrowSchema *), &present, err));
+    schema_release(&s->given);
+    schema_move(&s->given, &present);
+out:
+    buf_release(&fields);
+    return st;
 }
 
 /* The columns whose types are given. */
@@ -164,6 +186,23 @@ static grebe_status skip_lines(struct csv_stream *s, grebe_error *err)
     return text_reader_fill(r, s->wave.sample_bytes, err);
 }
 
+/* "sep=;", which tells Excel the delimiter and is no row. */
+static void take_sep_line(struct csv_stream *s)
+{
+    static const char sep[] = "sep=";
+    const size_t at = sizeof sep - 1; /* of the delimiter */
+    struct text_reader *r = &s->wave.reader;
+    const char *line = r->data + r->at;
+    size_t len = r->end - r->at;
+    if (len < at + 2 || memcmp(line, sep, at) != 0 || (line[at + 1] != '\n' && line[at + 1] != '\r') ||
+        strchr(",;|:\t", line[at]) == NULL || line[at] == '\0') {
+        return;
+    }
+    s->o.delimiter = s->o.delimiter == 0 ? line[at] : s->o.delimiter;
+    bool is_crlf = len > at + 2 && line[at + 1] == '\r' && line[at + 2] == '\n';
+    text_reader_skip(r, at + 2 + is_crlf);
+}
+
 /* The first record that is no empty line: how many columns, and their names. */
 grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
 {
@@ -177,6 +216,7 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
     if (skipped != GREBE_OK) {
         return skipped;
     }
+    take_sep_line(s);
     size_t len = min_size(r->end - r->at, TEXT_RECORD_MAX);
     struct text_block block = { r->data + r->at, len, r->line, 1 };
     struct csv_split split;
@@ -187,7 +227,8 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
     do {
         split.cells.n = 0;
         GREBE_TRY(csv_next_record(&split, &n, &begin, err));
-    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted);
+    } while (n == 1 && split.cells.cells[0].len == 0 && !split.cells.cells[0].is_quoted &&
+             !split.cells.cells[0].is_escaped);
     if (n == 0) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a line with the names of the columns, "
                         "found nothing", r->name);
@@ -213,6 +254,9 @@ grebe_status csv_read_header(struct csv_stream *s, grebe_error *err)
         s->o.header = is_header(&split, n) ? TEXT_HEADER_YES : TEXT_HEADER_NO;
     }
     GREBE_TRY(make_names(s, &split, err));
+    if (s->o.is_schema_loose && s->given.release != NULL) {
+        GREBE_TRY(drop_absent(s, err));
+    }
     GREBE_TRY(find_given(s, err));
     text_reader_skip(r, s->o.header == TEXT_HEADER_YES ? split.at : begin);
 out:

@@ -87,11 +87,26 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
 grebe_status csv_split_rows(struct csv_split *s, size_t n_columns, size_t *n_rows,
                             grebe_error *err);
 
-/** The delimiter that the first lines show. */
+/** The delimiter of a single column: the unit separator, which no text has. */
+static const char CSV_NO_DELIMITER = '\x1f';
+
+/** The delimiter that the first lines show; CSV_NO_DELIMITER: there is one column. */
 char csv_sniff_delimiter(const struct text_csv_options *o, const char *data, size_t len);
+
+/** Whether a text with escapes is the null of databases. */
+static inline bool csv_is_escaped_null(const char *text, size_t len)
+{
+    return len == 2 && text[0] == '\\' && text[1] == 'N';
+}
 
 /** Whether the unquoted text is one of those that mean null. */
 bool csv_is_null_word(const struct text_csv_options *o, const char *text, size_t len);
+
+/** A backslash escapes outside of quotes, too, as databases write it. */
+static inline bool csv_escapes_all(const struct text_csv_options *o, char delimiter)
+{
+    return o->escape == '\\' && o->quote != '\\' && delimiter != '\\';
+}
 
 /** Whether the cell is a null. */
 static inline bool csv_is_null(const struct csv_split *s, struct csv_cell c)

@@ -119,6 +119,17 @@ static struct csv_cell plain_field(const struct csv_split *s, size_t begin, size
     return (struct csv_cell){ (uint32_t)begin, (uint32_t)(end - begin) & 0x3fffffff, 0, 0 };
 }
 
+/* A field without quotes that has escapes; \N is an empty one. */
+static struct csv_cell escaped_field(const struct csv_split *s, size_t begin, size_t end)
+{
+    struct csv_cell cell = plain_field(s, begin, end);
+    cell.is_escaped = 1;
+    if (s->o->nulls == NULL && csv_is_escaped_null(s->block->data + cell.begin, cell.len)) {
+        cell.len = 0;
+    }
+    return cell;
+}
+
 /* To the begin of the next line. */
 static void skip_line(struct csv_split *s)
 {
@@ -147,7 +158,7 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
     if (s->at == len) {
         return GREBE_OK;
     }
-    size_t field = s->at;
+    size_t field = s->at, skipped_to = 0;
     for (;;) {
         struct csv_cell cell;
         grebe_status st = GREBE_OK;
@@ -155,7 +166,16 @@ grebe_status csv_next_record(struct csv_split *s, size_t *n_fields, size_t *begi
         if (at < len && data[at] == quote && quote != 0 && at == field) {
             st = quoted_field(s, &cell, &at, err);
         } else if (at < len && data[at] != delimiter && !is_line_end(data[at])) {
-            continue; /* a quote or escape inside the field is itself */
+            /* a quote inside the field is itself, and so is an escape that does not count here */
+            if (data[at] == '\\' && at >= skipped_to && csv_escapes_all(s->o, delimiter)) {
+                skipped_to = at + 2;
+            }
+            continue;
+        } else if (skipped_to > field) {
+            if (at < skipped_to && at < len) {
+                continue; /* an escaped separator */
+            }
+            cell = escaped_field(s, field, at);
         } else {
             cell = plain_field(s, field, at);
         }
@@ -193,8 +213,8 @@ static grebe_status fail_ragged(const struct csv_split *s, size_t begin, size_t 
         at = (size_t)last.begin + last.len + last.is_quoted;
     }
     text_place(place, s->name, s->block, at);
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %zu fields, found %zu", place, n_columns,
-                      n_fields);
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %zu field%s, found %zu", place, n_columns,
+                      n_columns == 1 ? "" : "s", n_fields);
 }
 
 /* A record of another number of fields; *is_row: it is one nevertheless. */
@@ -204,7 +224,7 @@ static grebe_status ragged_record(struct csv_split *s, size_t begin, size_t n_co
     const struct csv_cell *last = &s->cells.cells[s->cells.n - 1];
     grebe_status st = GREBE_OK;
     *is_row = false;
-    if (n == 1 && last->len == 0 && !last->is_quoted) {
+    if (n == 1 && last->len == 0 && !last->is_quoted && !last->is_escaped) {
         s->cells.n--; /* an empty line */
         return GREBE_OK;
     }

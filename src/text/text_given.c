@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "arrow/type_text.h"
 #include "base/checked.h"
 #include "base/half.h"
 #include "base/number.h"
@@ -47,11 +48,11 @@ static grebe_status native(const grebe_allocator *a, const struct ArrowSchema *g
     GREBE_TRY(arrow_type_of(given, &t, err));
     const char *format = given->dictionary != NULL ? NULL : native_format(given, &t);
     if (format == NULL || depth >= ARROW_DEPTH_MAX) {
-        char name[80];
+        char name[80], type[128];
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "field \"%s\": expected a type that text can have, found format \"%s\"",
+                        "field \"%s\": expected a type that text can have, found %s",
                         error_quote(name, sizeof name, given->name, strlen(given->name)),
-                        given->format);
+                        type_quote(type, sizeof type, given));
         goto out;
     }
     GREBE_TRY(schema_new(a, format, given->name, true, given->n_children, out, err));
@@ -70,6 +71,30 @@ grebe_status text_given_native(const grebe_allocator *a, const struct ArrowSchem
 {
     memset(out, 0, sizeof *out);
     return native(a, given, 0, out, err);
+}
+
+grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSchema *given,
+                                 struct ArrowSchema *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf fields = BUF_INIT(a);
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < given->n_children; i++) {
+        struct ArrowSchema type;
+        st = text_given_native(a, given->children[i], &type, err);
+        schema_release(&type);
+        if (st == GREBE_OK) {
+            st = buf_put(&fields, &given->children[i], sizeof given->children[i], err);
+        }
+        if (st != GREBE_OK && st != GREBE_EUNSUPPORTED) {
+            goto out;
+        }
+    }
+    st = schema_struct(a, (const struct ArrowSchema *const *)(void *)fields.data,
+                       fields.len / sizeof(struct ArrowSchema *), out, err);
+out:
+    buf_release(&fields);
+    return st;
 }
 
 /* ---- values ---- */

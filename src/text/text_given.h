@@ -18,6 +18,10 @@
 grebe_status text_given_native(const grebe_allocator *a, const struct ArrowSchema *given,
                                struct ArrowSchema *out, grebe_error *err);
 
+/** The fields of a struct schema whose types text can have. */
+grebe_status text_given_possible(const grebe_allocator *a, const struct ArrowSchema *given,
+                                 struct ArrowSchema *out, grebe_error *err);
+
 /**
  * One value of a native type of fixed width. Other than with types that are inferred, a plus and zeros in front
  * do not matter, and a float takes the nearest number.

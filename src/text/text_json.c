@@ -81,12 +81,35 @@ static grebe_status apply_given(struct json_stream *s, grebe_error *err)
         struct ArrowSchema copy = { 0 };
         int at = 0;
         st = schema_find(&s->schema, s->given.children[i]->name, &at, err);
+        if (st != GREBE_OK && s->is_schema_loose) {
+            st = GREBE_OK; /* it does not occur */
+            continue;
+        }
         if (st == GREBE_OK) {
             st = schema_copy(s->arena.a, s->given.children[i], &copy, err);
         }
         if (st == GREBE_OK) {
             schema_release(s->schema.children[at]);
             schema_move(s->schema.children[at], &copy);
+        }
+    }
+    return st;
+}
+
+/* The shape of each field whose type is given; a loose schema adds none. */
+static grebe_status give_types(struct json_stream *s, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (int64_t i = 0; i < s->native.n_children && st == GREBE_OK; i++) {
+        const struct ArrowSchema *type = s->native.children[i];
+        size_t len = strlen(type->name);
+        struct json_field *f = json_shape_field(&s->shape, type->name, len, NULL);
+        if (f == NULL && s->is_schema_loose) {
+            continue;
+        }
+        st = json_shape_field_of(&s->arena, &s->shape, type->name, len, f, &f, err);
+        if (st == GREBE_OK) {
+            st = json_shape_give(&s->arena, &f->shape, type, err);
         }
     }
     return st;
@@ -114,7 +137,7 @@ static grebe_status infer_view(struct json_stream *s, struct text_reader *view, 
         }
     } while (n > 0);
     if (s->native.release != NULL) {
-        GREBE_TRY(json_shape_give_fields(&s->arena, &s->shape, &s->native, err));
+        GREBE_TRY(give_types(s, err));
     }
     json_shape_resolve(&s->shape, 0, &s->n_leaves);
     if (s->shape.n_fields > 0) {
@@ -149,9 +172,12 @@ static grebe_status infer(struct json_stream *s, grebe_error *err)
     if (!is_done) {
         GREBE_TRY(text_wave_sample(&s->wave, &view, err));
         GREBE_TRY(infer_view(s, &view, &n_rows, err));
-        if (s->shape.n_fields == 0) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found %s",
-                            s->wave.reader.name, n_rows == 0 ? "nothing" : "no field");
+        if (s->shape.n_fields == 0 && n_rows > 0) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected objects with fields, found no field",
+                            s->wave.reader.name);
+        } else if (s->shape.n_fields == 0) { /* as no rows are written */
+            s->shape.form = JSON_FORM_STRUCT;
+            st = schema_new(s->arena.a, "+s", "", false, 0, &s->schema, err);
         }
     }
 out:
@@ -266,8 +292,10 @@ grebe_status text_json_open(grebe_context *ctx, const struct text_input *in,
     s->arena = ARENA_INIT(ctx->a);
     s->is_by_tree = o->is_by_tree;
     if (o->schema != NULL) {
-        GREBE_TRY(schema_copy(ctx->a, o->schema, &s->given, err));
-        GREBE_TRY(text_given_native(ctx->a, o->schema, &s->native, err));
+        s->is_schema_loose = o->is_schema_loose;
+        GREBE_TRY(s->is_schema_loose ? text_given_possible(ctx->a, o->schema, &s->given, err)
+                                     : schema_copy(ctx->a, o->schema, &s->given, err));
+        GREBE_TRY(text_given_native(ctx->a, &s->given, &s->native, err));
     }
     s->wave.cut = json_cut;
     s->wave.cut_arg = s;

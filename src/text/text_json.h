@@ -9,6 +9,7 @@
 struct text_json_options {
     bool is_lines; /* a record is a line; else objects follow each other with any white space */
     const struct ArrowSchema *schema; /* fields that have given types, borrowed for the call; NULL: none */
+    bool is_schema_loose; /* fields of the schema that never occur, or cannot, are passed over */
     bool is_by_tree; /* every block is read by trees: for tests, which compare */
     struct text_sizes sizes;
 };

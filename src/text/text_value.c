@@ -175,14 +175,22 @@ static grebe_status put_scalar(struct buf *dst, const struct arrow_type *t,
     return put_quoted(dst, text, n, is_json, err);
 }
 
+enum { LIST_TEXT_MAX = 512 << 20 };
+
 static grebe_status put_list(struct buf *dst, const struct text_column *c,
                              const struct ArrowArray *items, int64_t begin, int64_t end,
                              grebe_error *err)
 {
+    const size_t text_begin = dst->len;
     grebe_status st = buf_put_byte(dst, '[', err);
     for (int64_t k = begin; st == GREBE_OK && k < end; k++) {
         if (k > begin) {
             st = buf_put_byte(dst, ',', err);
+        }
+        if (dst->len - text_begin > LIST_TEXT_MAX) { /* elements that share bytes, or have none */
+            return GREBE_FAIL(err, GREBE_ELIMIT,
+                              "column \"%s\": a list of %lld elements takes more than %d bytes as text",
+                              c->schema->name, (long long)(end - begin), LIST_TEXT_MAX);
         }
         if (st == GREBE_OK) {
             st = text_put_json(dst, &c->children[0], items, k, err);

@@ -13,6 +13,27 @@ static const size_t TRY_BYTES = (size_t)256 << 20;
 /* What types are tried from. */
 enum { FIRST_BYTES = 256 << 10 };
 
+/* Its mark, or every second byte zero; else UTF-16 would pass as UTF-8 with NULs. */
+static grebe_status refuse_utf16(const struct text_reader *r, grebe_error *err)
+{
+    enum { LOOKED_AT = 64 };
+    const char *data = r->data + r->at;
+    size_t n = r->end - r->at, n_zeros[2] = { 0, 0 };
+    if (n < 2) {
+        return GREBE_OK;
+    }
+    bool has_mark = memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0;
+    n = min_size(n, LOOKED_AT) & ~(size_t)1;
+    for (size_t i = 0; i < n; i++) {
+        n_zeros[i & 1] += data[i] == 0;
+    }
+    bool is_wide = n >= 4 && n_zeros[0] + n_zeros[1] == n / 2 && (n_zeros[0] == 0 || n_zeros[1] == 0);
+    if (!has_mark && !is_wide) {
+        return GREBE_OK;
+    }
+    return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: UTF-16 is not read: convert it to UTF-8", r->name);
+}
+
 grebe_status text_wave_init(struct text_wave *w, grebe_context *ctx, void *owner,
                             const struct text_input *in, const struct text_sizes *sizes,
                             size_t block_bytes, grebe_error *err)
@@ -39,7 +60,8 @@ grebe_status text_wave_init(struct text_wave *w, grebe_context *ctx, void *owner
                    : sizes->sample_lines > 0  ? (size_t)FIRST_BYTES
                                               : (size_t)SAMPLE_BYTES;
     w->sample_bytes = ahead;
-    return st == GREBE_OK ? text_reader_fill(&w->reader, ahead, err) : st;
+    st = st == GREBE_OK ? text_reader_fill(&w->reader, ahead, err) : st;
+    return st == GREBE_OK ? refuse_utf16(&w->reader, err) : st;
 }
 
 void text_wave_opened(struct text_wave *w) { w->call = call_options_resolve(w->ctx, NULL); }
@@ -310,6 +332,7 @@ grebe_status text_check_utf8(const char *name, const struct text_block *b, grebe
     }
     char place[512];
     text_place(place, name, b, well);
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected UTF-8, found byte 0x%02x", place,
-                      (unsigned)(unsigned char)b->data[well]);
+    return GREBE_FAIL(err, GREBE_ECORRUPT,
+                      "%s: expected UTF-8, found byte 0x%02x (encoding latin1 reads ISO 8859-1)",
+                      place, (unsigned)(unsigned char)b->data[well]);
 }

@@ -173,6 +173,27 @@ def test_written__edges__peers_and_we_read_the_same(tmp_path):
     assert pq.read_table(path).num_columns == 0
 
 
+@pytest.mark.skipif(not os.environ.get("GREBE_TEST_NIGHTLY"), reason="2 GiB of text, minutes: GREBE_TEST_NIGHTLY=1")
+@pytest.mark.parametrize("writer", ("ours", "pyarrow"))
+def test_written__strings_beyond_2_gib__read_in_parts(tmp_path, writer):
+    path, n = str(tmp_path / "large.parquet"), 2100
+    text = np.random.default_rng(5).integers(97, 123, 1 << 20, dtype="u1").tobytes().decode()
+    value = lambda i: f"{i:08d}" + text
+    table = pa.table({"s": pa.chunked_array([pa.array([value(i) for i in range(b, b + 50)], pa.large_string()) for b in range(0, n, 50)])})
+    if writer == "ours":
+        grebe.write(path, table, row_group_bytes=8 << 30, compression="none")
+    else:   # one chunk, which 32-bit offsets cannot address
+        pq.write_table(table, path, row_group_size=n, compression="none", use_dictionary=False, write_statistics=False)
+    assert sum(pq.ParquetFile(path).metadata.row_group(g).num_rows for g in range(pq.ParquetFile(path).num_row_groups)) == n
+    at = 0
+    for batch in pa.RecordBatchReader.from_stream(grebe.read(path)):
+        for k in {0, 1, len(batch) // 2, len(batch) - 1} & set(range(len(batch))):
+            assert batch.column(0)[k].as_py() == value(at + k)
+        at += len(batch)
+    assert at == n
+    assert pa.table(grebe.read(path, rows=(2040, 2060)))["s"].to_pylist() == [value(i) for i in range(2040, 2060)]
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_statistics__random_values__true_by_brute_force(tmp_path, seed):
     """parquet_check decodes every value: no bound of a chunk or page excludes one, null and NaN counts are exact,

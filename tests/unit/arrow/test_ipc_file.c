@@ -14,6 +14,9 @@ static void as_file(const char *name, enum ipc_compression compression, int time
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct ipc_write_options o = { compression, INT32_MIN, true };
+#if !defined(GREBE_HAVE_LZ4)
+    o.compression = compression == IPC_LZ4_FRAME ? IPC_ZSTD : compression;
+#endif
     struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ipc_writer *w = NULL;
@@ -65,7 +68,9 @@ static void test_ipc_file__each_batch__is_that_of_the_stream(void **state)
         for (; stream_next(&stream, &expected, &err) == GREBE_OK; at += 2) {
             for (size_t k = 0; k < 2; k++) {
                 assert_int_equal(f->batches[at + k].n_rows, expected.length);
+#if defined(GREBE_HAVE_LZ4)
                 assert_int_equal(f->batches[at + k].compression, codecs[i % 3]);
+#endif
                 assert_ok(ipc_file_read(f, at + k, NULL, 0, &got, &err));
                 /* Indices into a dictionary that has grown: the values are the same. */
                 assert_true(array_equal(&f->schema, &expected, &got));
@@ -245,7 +250,7 @@ static void test_ipc_file__writer_without_memory__no_leak(void **state)
     grebe_status st = GREBE_ENOMEM;
     for (size_t n = 1; st == GREBE_ENOMEM; n++) {
         struct test_allocator t;
-        struct ipc_write_options o = { IPC_LZ4_FRAME, 1, true };
+        struct ipc_write_options o = { IPC_ZSTD, 1, true };
         struct ipc_writer *w = NULL;
         test_allocator_init(&t);
         struct buf bytes = BUF_INIT(&t.a);

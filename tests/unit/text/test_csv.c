@@ -63,9 +63,61 @@ static void test_csv__delimiter__sniffed(void **state)
     gives("a\tb\n1,5\t2\nx\t3\n", rows);
     gives("a,b\n\"1,5\",2\nx,3\n", rows);
     gives("a;b\n\"1,5\";2\n\"x\";3\n", rows);
+    gives("a,b;c\n1;2,x\n\n3;4,y\n", "a:string,b;c:string\n{\"a\":\"1;2\",\"b;c\":\"x\"}\n"
+                                      "{\"a\":\"3;4\",\"b;c\":\"y\"}\n");
+    fails("a,b\n1,2\n3\n", "x:3:2: expected 2 fields, found 1");
     struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    o.delimiter = ',';
+    case_fails(open_csv, &o, "a\n1,2\n", 6, GREBE_ECORRUPT, "x:2:3: expected 1 field, found 2");
     o.delimiter = '\t';
     gives_with(o, "a,b\tc\n1,2\t3\n", "a,b:string,c:int64\n{\"a,b\":\"1,2\",\"c\":3}\n");
+}
+
+/* What the first line does not have is no delimiter: later lines have it in their texts. */
+static void test_csv__one_column__keeps_its_texts(void **state)
+{
+    (void)state;
+    static const char others[] = ",;|\t";
+    for (size_t i = 0; others[i] != '\0'; i++) {
+        char text[96], rows[128], word[3] = { others[i], '\0', '\0' };
+        const char *json = others[i] == '\t' ? "\\t" : word;
+        snprintf(text, sizeof text, "text\nhello%c world\nfoo%c bar\n", others[i], others[i]);
+        snprintf(rows, sizeof rows,
+                 "text:string\n{\"text\":\"hello%s world\"}\n{\"text\":\"foo%s bar\"}\n", json, json);
+        gives(text, rows);
+    }
+    gives("text\na,b;c|d\n\n\"x, y\"\n",
+          "text:string\n{\"text\":\"a,b;c|d\"}\n{\"text\":null}\n{\"text\":\"x, y\"}\n");
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    o.is_decimal_comma = true;
+    gives_with(o, "n\n1,5\n2\n", "n:double\n{\"n\":1.5}\n{\"n\":2.0}\n");
+}
+
+static void test_csv__sep_line__tells_the_delimiter(void **state)
+{
+    (void)state;
+    const char *rows = "a:string,b:int64\n{\"a\":\"x,y\",\"b\":2}\n";
+    gives("sep=;\na;b\nx,y;2\n", rows);
+    gives("\xef\xbb\xbfsep=:\r\na:b\r\nx,y:2\r\n", rows);
+    gives("sep=\t\ra\tb\rx,y\t2\r", rows);
+    gives("sep=a\n1\n", "sep=a:int64\n{\"sep=a\":1}\n");
+    fails("sep=;\na;b\nx;2\ny\n", "x:4:2: expected 2 fields, found 1");
+    fails("sep=;\n", "found nothing");
+}
+
+static void test_csv__other_encodings__named(void **state)
+{
+    (void)state;
+    static const char little[] = "\xff\xfe" "a\0,\0b\0\n\0", big[] = "\xfe\xff\0a\0\n";
+    static const char bare[] = "a\0\n\0001\0\n", bare_big[] = "\0a\0\n";
+    const char *why = "x: UTF-16 is not read: convert it to UTF-8";
+    case_fails(open_csv, NULL, little, sizeof little - 1, GREBE_EUNSUPPORTED, why);
+    case_fails(open_csv, NULL, big, sizeof big - 1, GREBE_EUNSUPPORTED, why);
+    case_fails(open_csv, NULL, bare, sizeof bare, GREBE_EUNSUPPORTED, why);
+    case_fails(open_csv, NULL, bare_big, sizeof bare_big - 1, GREBE_EUNSUPPORTED, why);
+    gives("a\nx\ny\n", "a:string\n{\"a\":\"x\"}\n{\"a\":\"y\"}\n");
+    fails("a\nx\n\xe4\n", "x:3:1: expected UTF-8, found byte 0xe4 (encoding latin1 reads ISO 8859-1)");
+    fails("\xe4\nx\n", "found bytes that are no UTF-8 (encoding latin1");
 }
 
 static void test_csv__types__widen_without_loss(void **state)
@@ -255,6 +307,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv__quotes_and_line_ends__as_rfc_4180),
         cmocka_unit_test(test_csv__delimiter__sniffed),
+        cmocka_unit_test(test_csv__one_column__keeps_its_texts),
+        cmocka_unit_test(test_csv__sep_line__tells_the_delimiter),
+        cmocka_unit_test(test_csv__other_encodings__named),
         cmocka_unit_test(test_csv__types__widen_without_loss),
         cmocka_unit_test(test_csv__values__exact),
         cmocka_unit_test(test_csv__damage__named_with_its_place),

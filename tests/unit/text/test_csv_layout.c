@@ -55,12 +55,43 @@ static void test_layout__quote_and_escape__as_told(void **state)
     gives(o, "a;b\n\"x;'y\n", "a:string,b:string\n{\"a\":\"\\\"x\",\"b\":\"'y\"}\n");
     o = TEXT_CSV_OPTIONS_INIT;
     o.escape = '\\';
-    gives(o, "a,b\n\"x\\\"\\\\\",1\n\"\\n\"\"\",\\2\n\"two\\\nlines\",\"\"\n",
-          "a:string,b:string\n{\"a\":\"x\\\"\\\\\",\"b\":\"1\"}\n{\"a\":\"n\\\"\",\"b\":\"\\\\2\"}\n"
+    gives(o, "a,b\n\"x\\\"\\\\\",1\n\"\\q\"\"\",\\2\n\"two\\\nlines\",\"\"\n",
+          "a:string,b:string\n{\"a\":\"x\\\"\\\\\",\"b\":\"1\"}\n{\"a\":\"q\\\"\",\"b\":\"2\"}\n"
           "{\"a\":\"two\\nlines\",\"b\":\"\"}\n");
     fails(o, "a,b\n\"x\\\",1\n", "x:2:1: expected a closing quote");
+    o.escape = '^'; /* inside of quotes only, and no letters */
+    gives(o, "a,b\n\"x^\"^n\",^N\n", "a:string,b:string\n{\"a\":\"x\\\"n\",\"b\":\"^N\"}\n");
     o.escape = '"'; /* as nothing */
     gives(o, "a,b\n\"x\"\"\",1\n", "a:string,b:int64\n{\"a\":\"x\\\"\",\"b\":1}\n");
+}
+
+/* As SELECT … INTO OUTFILE and COPY … TO write it. */
+static void test_layout__backslash__as_databases_write_it(void **state)
+{
+    (void)state;
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    const char *rows = "a:int64,b:string\n{\"a\":1,\"b\":\"two\\nlines\\tand \\\\\"}\n"
+                       "{\"a\":null,\"b\":null}\n{\"a\":3,\"b\":\"\\u0000\\r,5\\\" \"}\n"
+                       "{\"a\":4,\"b\":\"N\"}\n{\"a\":5,\"b\":\"x\\ny\"}\n";
+    o.escape = '\\';
+    gives(o, "a,b\n1,two\\nlines\\tand \\\\\n\\N,\\N\n3,\\0\\r\\,5\" \n4,\"\\N\"\n5,x\\\ny\n", rows);
+    gives(o, "a,b\n1,\"two\\nlines\\tand \\\\\"\n\\N,\n3,\"\\0\\r,5\\\" \"\n\"4\",\"N\"\n5,\"x\\\ny\"", rows);
+    o.quote = 0;
+    gives(o, "a,b\n1,two\\nlines\\tand \\\\\n\\N,\\N\n3,\\0\\r\\,5\" \n4,N\n5,x\\\ny\n", rows);
+    gives(o, "a\\,b\nx\\", "a,b:string\n{\"a,b\":\"x\\\\\"}\n");
+    fails(o, "a,b\n1,2\n\\N\n", "x:3:1: expected 2 fields, found 1"); /* no empty line */
+    static const char *const nulls[] = { "NA" };
+    o.nulls = nulls;
+    o.n_nulls = 1;
+    gives(o, "a,b\n\\N,\nNA,\\\\N\n", "a:null,b:string\n{\"a\":null,\"b\":\"\"}\n{\"a\":null,\"b\":\"\\\\N\"}\n");
+    o.nulls = NULL;
+    o.n_nulls = 0;
+    o.quote = '\\'; /* no escape then */
+    gives(o, "a,b\n\\x,\\\\n\\,1\n", "a:string,b:int64\n{\"a\":\"x,\\\\n\",\"b\":1}\n");
+    static const char text[] = "a,b\n\\N,x\\,\n1,\"y\\\"\"\n\\,z,\\";
+    o.quote = '"';
+    case_truncations(open_csv, &o, text, sizeof text - 1);
+    case_memory(open_csv, &o, text, sizeof text - 1);
 }
 
 static void test_layout__comments_and_skipped_lines__left_out(void **state)
@@ -98,6 +129,17 @@ static void test_layout__numbers_with_comma__read(void **state)
           "a:double,b:string,c:date32,d:double\n{\"a\":1.5,\"b\":\"1.5\",\"c\":\"2024-01-01\",\"d\":-0.5}\n"
           "{\"a\":-2.0,\"b\":\"x\",\"c\":\"2024-01-02\",\"d\":1000.0}\n");
     gives(o, "a\n1\n2\n", "a:int64\n{\"a\":1}\n{\"a\":2}\n");
+    gives(o, "a;b\n1.234,56;1.234.567\n-12.345,5;-1\n,5;100.200\n",
+          "a:double,b:int64\n{\"a\":1234.56,\"b\":1234567}\n{\"a\":-12345.5,\"b\":-1}\n"
+          "{\"a\":0.5,\"b\":100200}\n");
+    static const char *const others[] = { "12.34", "0.123", "1.23,4", "1234.567", "1.234,5.678", "1..234", ".123",
+                                          "1.234.", "-.123", "1.2345", "01.12.2026" };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char text[64], rows[96];
+        snprintf(text, sizeof text, "a\n%s\n", others[i]);
+        snprintf(rows, sizeof rows, "a:string\n{\"a\":\"%s\"}\n", others[i]);
+        gives(o, text, rows);
+    }
 }
 
 static void test_layout__blanks_and_latin1__read(void **state)
@@ -295,9 +337,42 @@ static void test_given__csv__columns_by_name_or_place(void **state)
     schema_release(&schema);
     static const char *const binary[] = { "a:z" };
     make_schema(&schema, binary, 1);
-    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "expected a type that text can have");
+    case_fails(open_csv, &o, "a\n1\n", 4, GREBE_EUNSUPPORTED, "field \"a\": expected a type that text can have, found binary");
     schema_release(&schema);
     (void)err;
+}
+
+/* Of a table's types those count that the text can use, and absent columns are not made. */
+static void test_given__loose__only_what_is_there(void **state)
+{
+    (void)state;
+    static const char *const fields[] = { "gone:l", "zip:u", "raw:z", "f:f" };
+    struct ArrowSchema schema = { 0 };
+    struct text_csv_options o = TEXT_CSV_OPTIONS_INIT;
+    make_schema(&schema, fields, 4);
+    o.schema = &schema;
+    o.is_schema_loose = true;
+    gives(o, "id,zip,f\n1,90210,0.1\n", "id:int64,zip:string,f:float\n{\"id\":1,\"zip\":\"90210\",\"f\":0.1}\n");
+    gives(o, "raw,f\nx,\n", "raw:string,f:float\n{\"raw\":\"x\",\"f\":null}\n");
+    gives(o, "id\n1\n", "id:int64\n{\"id\":1}\n");
+    fails(o, "f,zip\n1,2\nx,y\n", "x:3:1: column \"f\": expected float, as the schema has it, found \"x\"");
+    o.header = TEXT_HEADER_NO;
+    gives(o, "1,2\n", "column_1:int64,column_2:int64\n{\"column_1\":1,\"column_2\":2}\n");
+    o.header = TEXT_HEADER_YES;
+    case_memory(open_csv, &o, "zip,f\n1,2\n", 10);
+    struct text_json_options json = TEXT_JSON_OPTIONS_INIT;
+    json.schema = &schema;
+    json.is_schema_loose = true;
+    const void *options[] = { &json };
+    const char *text = "{\"zip\":90210,\"id\":1}\n{\"f\":\"0.5\"}\n";
+    case_gives(open_json, options, 1, text, strlen(text),
+               "zip:string,id:int64,f:float\n{\"zip\":\"90210\",\"id\":1,\"f\":null}\n"
+               "{\"zip\":null,\"id\":null,\"f\":0.5}\n");
+    case_gives(open_json, options, 1, "[]", 2, "\n");
+    case_fails(open_json, &json, "{\"f\":1}\n{\"f\":\"x\"}\n", 18, GREBE_ECORRUPT,
+               "expected float, as the schema has it");
+    case_memory(open_json, &json, text, strlen(text));
+    schema_release(&schema);
 }
 
 static void test_given__json__fields_have_their_types(void **state)
@@ -353,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layout__quote_and_escape__as_told),
+        cmocka_unit_test(test_layout__backslash__as_databases_write_it),
         cmocka_unit_test(test_layout__comments_and_skipped_lines__left_out),
         cmocka_unit_test(test_layout__header__yes_no_auto),
         cmocka_unit_test(test_layout__numbers_with_comma__read),
@@ -363,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_layout__sample__what_is_behind_must_fit),
         cmocka_unit_test(test_given__csv__every_type),
         cmocka_unit_test(test_given__csv__columns_by_name_or_place),
+        cmocka_unit_test(test_given__loose__only_what_is_there),
         cmocka_unit_test(test_given__json__fields_have_their_types),
         cmocka_unit_test(test_given__no_memory__nothing_leaks),
     };

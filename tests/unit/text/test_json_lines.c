@@ -106,10 +106,21 @@ static void test_json__deep__text_below_the_limit(void **state)
     buf_release(&got);
 }
 
+static void test_json__no_records__no_columns(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "", " \n\n", "[]", "\xef\xbb\xbf [ \n] \n" };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        gives(texts[i], "\n");
+    }
+    fails("[", "x:1:2: expected ']', found the end");
+    fails("[,]", "x:1:2: expected an object, found ','");
+    case_memory(open_json, NULL, "[]", 2);
+}
+
 static void test_json__damage__named_with_its_place(void **state)
 {
     (void)state;
-    fails("", "x: expected objects with fields, found nothing");
     fails("{}\n", "found no field");
     fails("{\"a\":1}\n{\"a\":}\n", "x:2:6: expected a value, found '}'");
     fails("{\"a\":1}\n\n {\"a\":1}}\n", "x:3:9: expected the end, found '}'");
@@ -205,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_json__types__widen_without_loss),
         cmocka_unit_test(test_json__nested__structs_and_lists),
         cmocka_unit_test(test_json__deep__text_below_the_limit),
+        cmocka_unit_test(test_json__no_records__no_columns),
         cmocka_unit_test(test_json__damage__named_with_its_place),
         cmocka_unit_test(test_json__behind_the_sample__refused_with_place),
         cmocka_unit_test(test_json__too_many_fields__limit),
