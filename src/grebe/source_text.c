@@ -28,7 +28,7 @@ const char *source_text_format_of(const char *path)
     size_t len = strlen(base);
     for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
         size_t n = strlen(packed[i]);
-        if (len > n && strcasecmp(base + len - n, packed[i]) == 0) {
+        if (len > n && ascii_equal(base + len - n, packed[i])) {
             len -= n;
             break;
         }
