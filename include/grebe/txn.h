@@ -112,7 +112,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_add_columns(grebe_txn *txn,
  * Drop a column: it is in no later version; files stay. Together with grebe_txn_add_columns()
  * in one transaction it replaces the column.
  *
- * @return GREBE_OK; GREBE_ENOTFOUND (the nearest name is in the message); GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_ENOTFOUND (the nearest name is in the message; also for a column that the
+ *         transaction dropped or renamed); GREBE_EINVAL after rows or a schema that have the column;
+ *         GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_txn_drop_column(grebe_txn *txn, const char *name,
                                                               grebe_error *err);

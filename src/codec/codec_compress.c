@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
-#include <strings.h>
 
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -18,6 +17,7 @@
 #include <snappy-c.h>
 #endif
 
+#include "base/ascii.h"
 #include "codec/codec_snappy.h"
 
 enum { ZSTD_LEVEL_DEFAULT = 3 };
@@ -45,7 +45,7 @@ const char *codec_name(enum codec_id id)
 bool codec_from_name(const char *name, enum codec_id *out)
 {
     for (size_t i = 0; i < sizeof codec_names / sizeof codec_names[0]; i++) {
-        if (strcasecmp(codec_names[i].name, name) == 0) {
+        if (ascii_equal(codec_names[i].name, name)) {
             *out = codec_names[i].id;
             return true;
         }

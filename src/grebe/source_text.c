@@ -3,8 +3,8 @@
 #include "grebe/source_internal.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "grebe/text_layout.h"
 #include "text/text_csv.h"
 #include "text/text_json.h"
@@ -28,7 +28,7 @@ const char *source_text_format_of(const char *path)
     size_t len = strlen(base);
     for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
         size_t n = strlen(packed[i]);
-        if (len > n && strcasecmp(base + len - n, packed[i]) == 0) {
+        if (len > n && ascii_equal(base + len - n, packed[i])) {
             len -= n;
             break;
         }
@@ -36,7 +36,7 @@ const char *source_text_format_of(const char *path)
     for (size_t i = 0; i < sizeof text_formats / sizeof text_formats[0]; i++) {
         size_t n = strlen(text_formats[i]);
         if (len > n && base[len - n - 1] == '.' &&
-            strncasecmp(base + len - n, text_formats[i], n) == 0) {
+            ascii_equal_n(base + len - n, text_formats[i], n)) {
             return text_formats[i];
         }
     }

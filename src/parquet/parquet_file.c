@@ -36,6 +36,7 @@ static void file_free(struct cache_value *v)
         }
         mem_free(a, (void *)by_leaf, f->schema.n_leaves * sizeof *by_leaf);
     }
+    mem_free(a, atomic_load(&f->group_sizes), f->footer.n_row_groups * sizeof(uint64_t));
     pq_schema_release(&f->schema);
     arena_release(&f->arena);
     mem_free(a, f, sizeof *f);
@@ -297,6 +298,7 @@ static grebe_status file_new(grebe_context *ctx, const struct io_shared_file *io
         return mem_fail(err, sizeof *f, "a Parquet file");
     }
     cache_value_init(&f->cached, 0, file_free);
+    atomic_init(&f->group_sizes, NULL);
     f->a = ctx->a;
     f->arena = ARENA_INIT(ctx->a);
     f->id = io->file->id;
@@ -307,9 +309,11 @@ static grebe_status file_new(grebe_context *ctx, const struct io_shared_file *io
     f->writer = parse_created_by(f->footer.created_by);
     GREBE_TRY(check_groups(f, err));
     GREBE_TRY(list_chunks(f, err));
-    /* The arena, the Arrow schema, and page directories that will come. */
+    f->group_sizes_text = pq_file_value(f, "row_group_metadata");
+    /* The arena, the Arrow schema, and page directories and sizes that will come. */
     f->cached.cost_bytes = sizeof *f + f->arena.total_bytes + f->schema.n_leaves * 512 +
-                           f->n_chunks * f->schema.n_leaves * 128;
+                           f->n_chunks * f->schema.n_leaves * 128 +
+                           f->footer.n_row_groups * sizeof(uint64_t);
     *out = f;
     f = NULL;
 out:

@@ -8,8 +8,8 @@
  *
  * Invariants
  *  1. A struct pq_file is immutable after it is made, except for page directories (set once by
- *     compare-and-swap), the facts of pages (bits that are only ever set) and their ranks (set
- *     once).
+ *     compare-and-swap), the facts of pages (bits that are only ever set), their ranks and the
+ *     sizes of row groups (both set once).
  *  2. It holds no file and no map: those belong to the reader. What it says is true of the
  *     bytes with its identity only, and the identity is compared at each open.
  *  3. What the metadata says of a chunk is checked when the chunk is opened, not before: one
@@ -89,6 +89,8 @@ struct pq_file {
     size_t n_chunks;
     struct pq_group *groups; /* those with rows, shape [n_chunks] */
     int64_t *chunk_begin;    /* shape [n_chunks + 1] */
+    const struct pq_bytes *group_sizes_text; /* value of row_group_metadata; NULL: not there */
+    _Atomic(uint64_t *) group_sizes; /* what it says, shape [footer.n_row_groups]; NULL: not read yet */
 };
 
 struct pq_scratch;
@@ -99,6 +101,9 @@ struct pq_reader {
     struct io_shared_file *io;
     _Atomic(struct pq_scratch *) spare; /* working memory that the next call may use */
 };
+
+/** The value of the first key-value pair of this key; NULL: none. parquet_loon.c */
+const struct pq_bytes *pq_file_value(const struct pq_file *f, const char *key);
 
 /** file_format.open of Parquet. */
 grebe_status pq_open(struct io_store *store, const char *path, const struct file_hints *hints,

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "parquet/parquet_file.h"
 
-static const struct pq_bytes *find_value(const struct pq_file *f, const char *key)
+const struct pq_bytes *pq_file_value(const struct pq_file *f, const char *key)
 {
     for (uint32_t i = 0; i < f->footer.n_key_values; i++) {
         const struct pq_key_value *kv = &f->footer.key_values[i];
@@ -22,7 +22,7 @@ static const struct pq_bytes *find_value(const struct pq_file *f, const char *ke
 bool pq_find_metadata(struct format_reader *base, const char *key, const char **value,
                       size_t *len)
 {
-    const struct pq_bytes *found = find_value(((struct pq_reader *)base)->file, key);
+    const struct pq_bytes *found = pq_file_value(((struct pq_reader *)base)->file, key);
     *value = "";
     *len = 0;
     if (found != NULL && found->data != NULL) {
@@ -50,12 +50,12 @@ static bool read_number(const unsigned char **p, const unsigned char *end, uint6
 }
 
 /*
- * "memory_size|row_count|first_row;…", one entry a row group (loon.md 5.6): the size of entry
- * `wanted`. The reference refuses a file whose entries are not as many as its row groups.
+ * "memory_size|row_count|first_row;…", one entry a row group (loon.md 5.6): the sizes. The reference
+ * refuses a file whose entries are not as many as its row groups.
  */
-static grebe_status read_group_sizes(const struct pq_file *f, const struct pq_bytes *text,
-                                     uint32_t wanted, uint64_t *size, grebe_error *err)
+static grebe_status read_group_sizes(const struct pq_file *f, uint64_t *sizes, grebe_error *err)
 {
+    const struct pq_bytes *text = f->group_sizes_text;
     const unsigned char *p = text->data;
     const unsigned char *end = p == NULL ? NULL : p + text->len;
     uint32_t n = 0;
@@ -69,8 +69,8 @@ static grebe_status read_group_sizes(const struct pq_file *f, const struct pq_by
                                   ": expected size|rows|first row", n);
             }
         }
-        if (n == wanted) {
-            *size = fields[0];
+        if (n < f->footer.n_row_groups) {
+            sizes[n] = fields[0];
         }
         n++;
         is_more = p < end && *p == ';';
@@ -85,6 +85,31 @@ static grebe_status read_group_sizes(const struct pq_file *f, const struct pq_by
                           "found %s%" PRIu32, f->footer.n_row_groups,
                           p != end || is_more ? "more than " : "", n);
     }
+    return GREBE_OK;
+}
+
+/* The sizes, read when the first one is asked for: all chunks are asked one after another. Borrowed. */
+static grebe_status group_sizes(struct pq_file *f, const uint64_t **out, grebe_error *err)
+{
+    uint64_t *sizes = atomic_load_explicit(&f->group_sizes, memory_order_acquire);
+    if (sizes == NULL) {
+        size_t n_bytes = f->footer.n_row_groups * sizeof *sizes;
+        uint64_t *made = mem_alloc(f->a, n_bytes);
+        if (made == NULL) {
+            return mem_fail(err, n_bytes, "sizes of row groups");
+        }
+        grebe_status st = read_group_sizes(f, made, err);
+        if (st != GREBE_OK) {
+            mem_free(f->a, made, n_bytes);
+            return st;
+        }
+        if (atomic_compare_exchange_strong(&f->group_sizes, &sizes, made)) {
+            sizes = made;
+        } else {
+            mem_free(f->a, made, n_bytes);
+        }
+    }
+    *out = sizes;
     return GREBE_OK;
 }
 
@@ -107,13 +132,11 @@ static uint64_t raw_bytes(const struct pq_file *f, const int *columns, size_t n_
 grebe_status pq_memory_bytes(struct format_reader *base, const int *columns, size_t n_columns,
                              size_t chunk, uint64_t *out, grebe_error *err)
 {
-    const struct pq_file *f = ((struct pq_reader *)base)->file;
-    const struct pq_bytes *text = find_value(f, "row_group_metadata");
-    uint64_t size = 0;
+    struct pq_file *f = ((struct pq_reader *)base)->file;
+    const uint64_t *sizes = NULL; /* NULL: the file does not tell */
     *out = 0;
-    if (text != NULL) {
-        uint32_t wanted = chunk < f->n_chunks ? f->groups[chunk].index : UINT32_MAX;
-        grebe_status st = read_group_sizes(f, text, wanted, &size, err);
+    if (f->group_sizes_text != NULL) {
+        grebe_status st = group_sizes(f, &sizes, err);
         if (st != GREBE_OK) {
             return st;
         }
@@ -123,9 +146,8 @@ grebe_status pq_memory_bytes(struct format_reader *base, const int *columns, siz
     }
     uint64_t all = raw_bytes(f, NULL, f->schema.n_columns, chunk);
     uint64_t part = columns == NULL ? all : raw_bytes(f, columns, n_columns, chunk);
-    if (text == NULL) {
-        *out = part;
-    } else if (part == all) {
+    uint64_t size = sizes == NULL ? part : sizes[f->groups[chunk].index];
+    if (sizes == NULL || part == all) {
         *out = size;
     } else { /* the columns' share of it */
         double share = all == 0 ? 0 : (double)part / (double)all;

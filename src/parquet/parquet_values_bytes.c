@@ -2,10 +2,15 @@
 /* Byte strings, by encoding: offsets and the bytes they lead to. */
 #include "parquet/parquet_values.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/endian.h"
 #include "codec/delta.h"
+
+/* Short strings are copied with one wide store of so many bytes, and the store may reach beyond the last
+ * of them: room for it is reserved too. */
+enum { PLAIN_COPY = 32, DICTIONARY_COPY = 16 };
 
 /* ---- room ---- */
 
@@ -24,9 +29,10 @@ static uint64_t first_bytes(const struct pq_source *in, const struct pq_out *out
     return all > (double)bytes ? (uint64_t)all : bytes;
 }
 
-/* Room for n strings of `bytes` in all; the first offset is there afterwards. */
+/* Room for n strings of `bytes` in all and `spare` bytes behind them, which offsets need not reach; the
+ * first offset is there afterwards. */
 static grebe_status reserve_strings(const struct pq_source *in, struct pq_out *out, uint64_t n,
-                                    uint64_t bytes)
+                                    uint64_t bytes, uint64_t spare)
 {
     grebe_error *err = in->err;
     size_t w = (size_t)out->offset_width;
@@ -43,7 +49,7 @@ static grebe_status reserve_strings(const struct pq_source *in, struct pq_out *o
     }
     grebe_status st = pq_block_reserve(out, &out->offsets, n_offsets * w, err);
     if (st == GREBE_OK) {
-        st = pq_block_reserve(out, &out->values, bytes, err);
+        st = pq_block_reserve(out, &out->values, bytes + spare, err);
     }
     if (st == GREBE_OK && out->offsets.len == 0) {
         memset(out->offsets.region->data, 0, w);
@@ -82,7 +88,7 @@ static grebe_status append_string_runs(const struct pq_source *in, const int32_t
         total +=
             (uint64_t)(offsets[in->runs[r].begin + in->runs[r].n] - offsets[in->runs[r].begin]);
     }
-    grebe_status st = reserve_strings(in, out, in->n_wanted, total);
+    grebe_status st = reserve_strings(in, out, in->n_wanted, total, 0);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         const int32_t *from = offsets + in->runs[r].begin;
         size_t n = (size_t)in->runs[r].n;
@@ -136,7 +142,7 @@ static grebe_status skip_plain(const struct pq_source *in, size_t *at, int64_t i
 }
 
 /* Strings [i, i + n) at *at, for which the output has offsets and the bytes that the page holds from *at
- * on, and 16 more: locals, because bytes alias everything. */
+ * on, and PLAIN_COPY more: locals, because bytes alias everything. */
 static grebe_status copy_plain(const struct pq_source *in, size_t *at, int64_t i, int64_t n,
                                struct pq_out *out)
 {
@@ -147,14 +153,15 @@ static grebe_status copy_plain(const struct pq_source *in, size_t *at, int64_t i
     const size_t width = (size_t)out->offset_width;
     size_t end = out->values.len;
     size_t p = *at;
+    assert(out->values.region->len - end >= len - p + PLAIN_COPY);
     for (int64_t k = 0; k < n; k++) {
         uint32_t size = len - p >= 4 ? load_le32(bytes + p) : UINT32_MAX;
         if (len - p < 4 || size > len - p - 4) {
             return plain_beyond(in, i + k);
         }
         p += 4;
-        if (size <= 32 && len - p >= 32) {
-            memcpy(dst + end, bytes + p, 32);
+        if (size <= PLAIN_COPY && len - p >= PLAIN_COPY) {
+            memcpy(dst + end, bytes + p, PLAIN_COPY);
         } else {
             memcpy(dst + end, bytes + p, size);
         }
@@ -184,7 +191,7 @@ static grebe_status append_plain(const struct pq_source *in, size_t *at, int64_t
         grebe_status st = skip_plain(in, at, i, 1);
         size_t size = *at - p - 4;
         if (st == GREBE_OK && !has_room(out, size)) {
-            st = reserve_strings(in, out, 1, size);
+            st = reserve_strings(in, out, 1, size, 0);
         }
         if (st != GREBE_OK) {
             return st;
@@ -200,12 +207,13 @@ static grebe_status read_plain_strings(const struct pq_source *in, struct pq_out
     int64_t i = 0;
     /* All strings of the page together cannot be longer than it; a few are reserved as they come. */
     bool are_few = in->n_wanted * 8 < in->n_head;
-    bool is_reserved = !are_few;
+    bool is_reserved = !are_few && (out->offset_width == 8 || out->values.len + in->len <= INT32_MAX);
     for (size_t r = 1; r < in->n_runs; r++) { /* one that is taken twice makes them longer */
         is_reserved = is_reserved && in->runs[r].begin >= in->runs[r - 1].begin + in->runs[r - 1].n;
     }
     grebe_status st =
-        reserve_strings(in, out, in->n_wanted, is_reserved ? (uint64_t)in->len + 32 : 0);
+        reserve_strings(in, out, in->n_wanted, is_reserved ? in->len : 0,
+                        is_reserved ? PLAIN_COPY : 0);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         int64_t begin = in->runs[r].begin;
         if (begin < i) { /* values that the run before took too: go back to where it began */
@@ -252,8 +260,8 @@ static grebe_status read_delta_strings(const struct pq_source *in, struct pq_out
     return st;
 }
 
-/* Strings of a dictionary, reserved already with 16 bytes to spare: short ones are copied with one wide
- * store. Offsets of 32 bits, the usual case, go through locals that bytes cannot alias. */
+/* Strings of a dictionary, reserved already with DICTIONARY_COPY bytes to spare: short ones are copied with
+ * one wide store. Offsets of 32 bits, the usual case, go through locals that bytes cannot alias. */
 static void gather_strings(const struct pq_dictionary *d, const uint32_t *at, size_t n,
                            struct pq_out *out)
 {
@@ -272,14 +280,15 @@ static void gather_strings(const struct pq_dictionary *d, const uint32_t *at, si
     for (size_t i = 0; i < n; i++) {
         int32_t begin = offsets[at[i]];
         size_t len = (size_t)(offsets[at[i] + 1] - begin);
-        if (len <= 16) {
-            memcpy(dst + end, from + begin, 16);
+        if (len <= DICTIONARY_COPY) {
+            memcpy(dst + end, from + begin, DICTIONARY_COPY);
         } else {
             memcpy(dst + end, from + begin, len);
         }
         end += len;
         ends[i] = (int32_t)end;
     }
+    assert(n == 0 || out->values.region->len - end >= DICTIONARY_COPY);
     out->values.len = end;
     out->offsets.len += n * sizeof *ends;
     out->n_values += (int64_t)n;
@@ -304,7 +313,7 @@ static grebe_status read_dictionary_strings(const struct pq_source *in, struct p
         }
         total += sum;
     }
-    st = reserve_strings(in, out, in->n_wanted, total + 16);
+    st = reserve_strings(in, out, in->n_wanted, total, DICTIONARY_COPY);
     for (size_t r = 0; r < in->n_runs && st == GREBE_OK; r++) {
         gather_strings(d, index + in->runs[r].begin, (size_t)in->runs[r].n, out);
     }

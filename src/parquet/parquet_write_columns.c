@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+#include "base/ascii.h"
 
 /* Encodings that may be asked for, by their names in the format. */
 static const struct {
@@ -24,7 +25,7 @@ static const struct {
 static grebe_status find_encoding(const char *name, int32_t *out, grebe_error *err)
 {
     for (size_t i = 0; i < sizeof encoding_names / sizeof encoding_names[0]; i++) {
-        if (strcasecmp(encoding_names[i].name, name) == 0) {
+        if (ascii_equal(encoding_names[i].name, name)) {
             *out = encoding_names[i].encoding;
             return GREBE_OK;
         }

@@ -377,9 +377,15 @@ static grebe_status add_columns_of(struct draft *d, const struct staged *s, greb
     for (size_t i = 0; i < s->n_columns; i++) {
         const struct draft_column *c = &s->columns[i];
         GREBE_TRY(name_index_add(&names, c->name, i, &is_there, err));
-        is_stored = name_index_find(&stored, c->stored) != NULL;
-        if (is_there || is_stored) {
+        if (is_there) {
             st = GREBE_FAIL(err, GREBE_EEXISTS, "column \"%s\" is there already", c->name);
+            goto out;
+        }
+        GREBE_TRY(name_index_add(&stored, c->stored, i, &is_stored, err));
+        if (is_stored) { /* one of two would be lost: files are asked for columns by this name */
+            st = GREBE_FAIL(err, GREBE_EEXISTS,
+                            "column \"%s\" is called \"%s\" in its files, as another column is "
+                            "in its own", c->name, c->stored);
             goto out;
         }
         GREBE_TRY(add_column(d, c->name, c->stored, &c->field, err));

@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "table/table_of_files.h"
 
@@ -81,6 +83,64 @@ static grebe_status add_field(struct packed *p, int64_t id, size_t group,
 
 /* ---- files ---- */
 
+static int compare_ids(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Whether the list of one group, "100,102", says exactly these numbers. */
+static bool is_id_list(const char *text, size_t len, const int64_t *sorted, int64_t *scratch,
+                       size_t n)
+{
+    size_t n_found = 0;
+    for (size_t i = 0; i <= len;) {
+        const char *comma = memchr(text + i, ',', len - i);
+        size_t m = comma == NULL ? len - i : (size_t)(comma - (text + i));
+        if (n_found == n || !number_parse_i64(text + i, m, &scratch[n_found++])) {
+            return false;
+        }
+        i += m + 1;
+    }
+    if (n_found != n) {
+        return false;
+    }
+    qsort(scratch, n, sizeof *scratch, compare_ids);
+    return memcmp(scratch, sorted, n * sizeof *scratch) == 0;
+}
+
+/* One of the groups that the file lists, "100,102;101", is the file's own fields. */
+static grebe_status check_group_list(struct format_reader *r, const char *value, size_t len,
+                                     grebe_error *err)
+{
+    const grebe_allocator *a = r->ctx->a;
+    size_t n = (size_t)r->schema.n_children;
+    int64_t *ids = mem_alloc(a, 2 * n * sizeof *ids); /* the file's, then one group's */
+    bool has_ids = true, is_found = false;
+    if (ids == NULL) {
+        return mem_fail(err, 2 * n * sizeof *ids, "numbers of fields");
+    }
+    for (size_t i = 0; i < n && has_ids; i++) {
+        has_ids = packed_field_id(r->schema.children[i], &ids[i]);
+    }
+    if (has_ids) {
+        qsort(ids, n, sizeof *ids, compare_ids);
+    }
+    for (size_t at = 0; at <= len && has_ids && !is_found;) {
+        const char *end = memchr(value + at, ';', len - at);
+        size_t m = end == NULL ? len - at : (size_t)(end - (value + at));
+        is_found = is_id_list(value + at, m, ids, ids + n, n);
+        at += m + 1;
+    }
+    mem_free(a, ids, 2 * n * sizeof *ids);
+    char quoted[160];
+    return is_found ? GREBE_OK
+                    : GREBE_FAIL(err, GREBE_ECORRUPT,
+                                 "group_field_id_list: expected a group with the fields of the "
+                                 "file, found \"%s\"",
+                                 error_quote(quoted, sizeof quoted, value, len));
+}
+
 /* The keys that make a Parquet file a packed one, and that its fields are one of the groups. */
 static grebe_status check_keys(struct format_reader *r, grebe_error *err)
 {
@@ -95,37 +155,7 @@ static grebe_status check_keys(struct format_reader *r, grebe_error *err)
         }
     }
     grebe_status st = r->ops->memory_bytes(r, NULL, 0, SIZE_MAX, &unused, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    for (size_t at = 0; at <= len;) {
-        const char *end = memchr(value + at, ';', len - at);
-        size_t n = end == NULL ? len - at : (size_t)(end - (value + at));
-        int64_t n_ids = 0;
-        bool is_same = true;
-        for (size_t i = at; i <= at + n && is_same;) { /* ids of one group */
-            const char *comma = memchr(value + i, ',', at + n - i);
-            size_t m = comma == NULL ? at + n - i : (size_t)(comma - (value + i));
-            int64_t id = 0;
-            int64_t found = -1;
-            is_same = number_parse_i64(value + i, m, &id);
-            for (int64_t c = 0; c < r->schema.n_children && found < 0 && is_same; c++) {
-                int64_t of_file = 0;
-                found = packed_field_id(r->schema.children[c], &of_file) && of_file == id ? c : -1;
-            }
-            is_same = is_same && found >= 0;
-            n_ids++;
-            i += m + 1;
-        }
-        if (is_same && n_ids == r->schema.n_children) {
-            return GREBE_OK;
-        }
-        at += n + 1;
-    }
-    char quoted[160];
-    return GREBE_FAIL(err, GREBE_ECORRUPT,
-                      "group_field_id_list: expected a group with the fields of the file, found \"%s\"",
-                      error_quote(quoted, sizeof quoted, value, len));
+    return st == GREBE_OK ? check_group_list(r, value, len, err) : st;
 }
 
 /* The group whose fields these are; a new one when none of them is known. */
@@ -193,7 +223,9 @@ static grebe_status add_file(struct packed *p, const char *path, grebe_error *er
         GREBE_TRY(table_file_stored_path(&p->m.arena, path, &file->path, err));
         file->blob = (manifest_text){ "", 0 };
         file->row_end = r->n_rows;
-        group->n_rows += r->n_rows;
+        if (!checked_add_i64(group->n_rows, r->n_rows, &group->n_rows)) {
+            st = GREBE_FAIL(err, GREBE_ELIMIT, "more than 2^63 rows with the files before");
+        }
     }
 out:
     if (r != NULL) {
@@ -309,7 +341,7 @@ out:
 }
 
 /* Groups with a field that is wanted; fields of no file go to the first one, which they have their
- * number of rows from. */
+ * number of rows from. It is there without fields where none is wanted: rows are still counted. */
 static grebe_status build_groups(struct packed *p, grebe_error *err)
 {
     struct manifest_group *groups = arena_array(&p->m.arena, p->n_groups, sizeof *groups);
@@ -346,6 +378,12 @@ static grebe_status build_groups(struct packed *p, grebe_error *err)
                 .format = { p->format->name, strlen(p->format->name) },
             };
         }
+    }
+    if (n == 0) {
+        groups[n++] = (struct manifest_group){
+            .files = { p->groups[0].files, p->groups[0].n_files },
+            .format = { p->format->name, strlen(p->format->name) },
+        };
     }
     p->m.groups = (struct avro_list){ groups, n };
     return GREBE_OK;

@@ -31,7 +31,7 @@ struct stage_run {
     struct stage_file *files; /* shape [n_groups] */
     const struct ArrowArray *rows;
     int64_t n_rows;
-    bool has_folder;
+    const char *folder; /* of the files, made; in the arena of the transaction */
 };
 
 static void release_view(struct ArrowArray *view) { view->release = NULL; }
@@ -173,16 +173,17 @@ static grebe_status check_named_columns(const struct stage *s, grebe_error *err)
 static grebe_status make_folder(struct stage_run *run, grebe_error *err)
 {
     struct grebe_txn *x = run->s->txn;
-    struct buf folder = BUF_INIT(x->ctx->a);
-    grebe_status st = path_join(&folder, x->base->path, "_data", err);
-    if (st == GREBE_OK && buf_text(&folder) == NULL) {
-        st = mem_fail(err, folder.len, "a path");
+    struct buf path = BUF_INIT(x->ctx->a);
+    grebe_status st = path_join(&path, x->base->path, "_data", err);
+    const char *folder = buf_text(&path) == NULL ? NULL : txn_name(x, buf_text(&path));
+    if (st == GREBE_OK && folder == NULL) {
+        st = mem_fail(err, path.len, "a path");
     }
     if (st == GREBE_OK) {
-        st = txn_make_folders(x, buf_text(&folder), err);
+        st = txn_make_folders(x, folder, err);
     }
-    run->has_folder = st == GREBE_OK;
-    buf_release(&folder);
+    run->folder = st == GREBE_OK ? folder : NULL;
+    buf_release(&path);
     return st;
 }
 
@@ -221,7 +222,7 @@ static grebe_status open_file(struct stage_run *run, size_t g, grebe_error *err)
         GREBE_TRY(file_schema(s, &s->groups[g], &f->schema, err));
     }
     GREBE_TRY(name_file(x, &s->groups[g], f, err));
-    GREBE_TRY(io_create(x->base->store->store, f->path, x->is_durable, &f->to, err));
+    GREBE_TRY(txn_create_file(x, run->folder, f->path, &f->to, err));
     GREBE_TRY(format->create(x->ctx, f->to, &f->schema, &o, &f->writer, err));
     f->memory_bytes = 0;
     f->is_full = false;
@@ -233,7 +234,7 @@ out:
 static grebe_status open_files(struct stage_run *run, grebe_error *err)
 {
     grebe_status st = check_named_columns(run->s, err);
-    if (st == GREBE_OK && !run->has_folder) {
+    if (st == GREBE_OK && run->folder == NULL) {
         st = make_folder(run, err);
     }
     for (size_t g = 0; g < run->s->n_groups && st == GREBE_OK; g++) {

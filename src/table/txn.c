@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { RETRIES_DEFAULT = 100, TEXT_MAX = 1 << 20 };
+enum { RETRIES_DEFAULT = 100, FOLDER_RETRIES = 8, TEXT_MAX = 1 << 20 };
 
 /* ---- life ---- */
 
@@ -133,6 +133,24 @@ grebe_status txn_make_folders(struct grebe_txn *x, const char *path, grebe_error
     return st == GREBE_OK ? io_make_folders(x->base->store->store, path, x->is_durable, err) : st;
 }
 
+grebe_status txn_create_file(struct grebe_txn *x, const char *folder, const char *path,
+                             struct io_writer **out, grebe_error *err)
+{
+    grebe_error found = GREBE_ERROR_INIT;
+    grebe_status st = io_create(x->base->store->store, path, x->is_durable, out, &found);
+    for (int i = 0; i < FOLDER_RETRIES && st == GREBE_ENOTFOUND; i++) {
+        found = (grebe_error)GREBE_ERROR_INIT;
+        st = txn_make_folders(x, folder, &found);
+        if (st == GREBE_OK) {
+            st = io_create(x->base->store->store, path, x->is_durable, out, &found);
+        }
+    }
+    if (st != GREBE_OK && err != NULL) {
+        *err = found;
+    }
+    return st;
+}
+
 bool txn_has_changes(const struct grebe_txn *x)
 {
     return x->drops.n + x->renames.n + x->deltas.n + x->stats.n + x->index_drops.n +
@@ -198,7 +216,9 @@ grebe_status txn_try_on_base(const struct grebe_txn *x, grebe_error *err)
 
 /* ---- columns ---- */
 
-/* Drops come before everything else: what is dropped is a column of the version begun at. */
+/* Drops come before everything else: what is dropped is a column of the version begun at, and
+ * nothing that follows counts on it. Found now, because a commit that fails takes along everything
+ * that was written; without applying everything, because columns go by the thousands. */
 static grebe_status check_drop(const struct grebe_txn *x, const char *name, grebe_error *err)
 {
     int found = 0;
@@ -207,7 +227,18 @@ static grebe_status check_drop(const struct grebe_txn *x, const char *name, greb
             return GREBE_FAIL(err, GREBE_ENOTFOUND, "column \"%s\" is not there any more", name);
         }
     }
-    return schema_find(&x->base->columns->schema, name, &found, err);
+    for (size_t i = 0; i < x->renames.n; i++) {
+        if (strcmp(((const struct rename_op *)x->renames.items)[i].old_name, name) == 0) {
+            return GREBE_FAIL(err, GREBE_ENOTFOUND,
+                              "column \"%s\" is not there any more: it was renamed", name);
+        }
+    }
+    grebe_status st = schema_find(&x->base->columns->schema, name, &found, err);
+    if (st == GREBE_OK && (x->appends.n > 0 || x->schema.release != NULL)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%s\": drops come before %s in one transaction",
+                        name, x->appends.n > 0 ? "rows" : "a schema");
+    }
+    return st;
 }
 
 grebe_status grebe_txn_drop_column(grebe_txn *x, const char *name, grebe_error *err)

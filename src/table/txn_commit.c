@@ -129,26 +129,26 @@ static grebe_status open_result(struct attempt *t, grebe_error *err)
 static grebe_status publish(struct attempt *t, grebe_error *err)
 {
     struct grebe_txn *x = t->x;
-    struct io_store *store = x->base->store->store;
     struct io_writer *w = NULL;
     struct buf path = BUF_INIT(x->ctx->a);
+    struct buf folder = BUF_INIT(x->ctx->a);
     grebe_status st = GREBE_OK;
-    GREBE_TRY(path_join(&path, x->base->path, "_metadata", err));
-    if (buf_text(&path) == NULL) {
-        GREBE_TRY(mem_fail(err, path.len, "a path"));
+    GREBE_TRY(path_join(&folder, x->base->path, "_metadata", err));
+    if (buf_text(&folder) == NULL) {
+        GREBE_TRY(mem_fail(err, folder.len, "a path"));
     }
-    GREBE_TRY(txn_make_folders(x, buf_text(&path), err));
-    buf_clear(&path);
+    GREBE_TRY(txn_make_folders(x, buf_text(&folder), err));
     GREBE_TRY(version_path(&path, x->base->path, t->target, err));
     if (buf_text(&path) == NULL) {
         GREBE_TRY(mem_fail(err, path.len, "a path"));
     }
-    GREBE_TRY(io_create(store, buf_text(&path), x->is_durable, &w, err));
+    GREBE_TRY(txn_create_file(x, buf_text(&folder), buf_text(&path), &w, err));
     GREBE_TRY(io_write(w, t->bytes.data, t->bytes.len, err));
     st = io_writer_publish(w, false, err);
     t->is_race_lost = st == GREBE_EEXISTS; /* a file where a folder belongs gives it too */
 out:
     io_writer_free(w);
+    buf_release(&folder);
     buf_release(&path);
     return st;
 }

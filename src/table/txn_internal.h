@@ -205,6 +205,13 @@ grebe_status table_create_in(struct table_store *store, const char *path,
 /** Make a folder, and remember what of it was not there. */
 grebe_status txn_make_folders(struct grebe_txn *x, const char *path, grebe_error *err);
 
+/**
+ * A file in a folder that txn_make_folders() made. Another transaction that fails takes the folders
+ * along which it made, as long as nothing is in them: they are made once more.
+ */
+grebe_status txn_create_file(struct grebe_txn *x, const char *folder, const char *path,
+                             struct io_writer **out, grebe_error *err);
+
 /** Remove the data files that the transaction wrote, from number `begin` on; from the first on also the
  *  folders that it made, as far as they are empty. */
 void txn_remove_files(struct grebe_txn *x, size_t begin);

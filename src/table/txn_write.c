@@ -100,8 +100,8 @@ static grebe_status alloc_columns(struct stage *s, size_t g, size_t n, grebe_err
 }
 
 /* A name for new values of a column: another one where an earlier column, renamed since, still
- * has this one in its files. */
-static grebe_status stored_name(grebe_txn *x, const struct name_index *taken, const char *name,
+ * has this one in its files. It is taken from then on. */
+static grebe_status stored_name(grebe_txn *x, struct name_index *taken, const char *name,
                                 const char **out, grebe_error *err)
 {
     char number[24];
@@ -118,7 +118,8 @@ static grebe_status stored_name(grebe_txn *x, const struct name_index *taken, co
     }
     if (st == GREBE_OK) {
         *out = buf_text(&text) == NULL ? NULL : txn_name(x, buf_text(&text));
-        st = *out == NULL ? mem_fail(err, text.len, "a name") : GREBE_OK;
+        st = *out == NULL ? mem_fail(err, text.len, "a name")
+                          : name_index_add(taken, *out, 0, NULL, err);
     }
     buf_release(&text);
     return st;

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 enum { BUFFER_BYTES = 33554432 };
@@ -137,8 +137,8 @@ static grebe_status read_value(struct arena *arena, const struct property_spec *
     case PROPERTY_TEXT: return GREBE_OK;
     case PROPERTY_CHOICE: return read_choice(p, text, &out->number, err);
     case PROPERTY_BOOL:
-        out->number = strcasecmp(text, "true") == 0;
-        return out->number == 1 || strcasecmp(text, "false") == 0
+        out->number = ascii_equal(text, "true");
+        return out->number == 1 || ascii_equal(text, "false")
                    ? GREBE_OK
                    : bad_value(p, text, "true or false", err);
     case PROPERTY_INT: return read_int(p, text, &out->number, err);

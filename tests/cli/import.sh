@@ -14,12 +14,9 @@ grebe log t --format csv | cut -d, -f1,3-
 grebe schema t
 ls t
 grebe count t --where "id >= 90 and name like 'n%'"
-# packed files, and policies
+# packed files
 mkdir segment && mv column_group_*.parquet segment
 grebe head packed:segment --limit 2 --columns name,id
-grebe create p --from packed:segment --policy schema_based --policy-patterns 'v.*, n.*|id' --file-bytes 1KiB --format json
-grebe info p --format json | grep -o '"columns":[^]]*]'
-grebe create q --from packed:segment --policy schema_based --policy-patterns '('; echo "exit $?"
 grebe create q --from packed:segment --property writer.policy=nothing; echo "exit $?"
 grebe create q --from packed:segment --policy-patterns a; echo "exit $?"
 ls

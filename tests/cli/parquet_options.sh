@@ -2,7 +2,7 @@
 q() { "$@"; echo "exit $?"; }
 src="$DATA/glove_20k.parquet"
 grebe convert "$src" plain.parquet --columns rank,word --rows 0:5000 -q
-grebe convert "$src" all.parquet --columns rank,word --rows 0:5000 --column-encoding rank=byte_stream_split --column-encoding word=delta_byte_array --bloom word --bloom-rate 0.001 --page-rows 1000 --data-page-version 2 --compression lz4:9 --leave-out statistics,checksums -q
+grebe convert "$src" all.parquet --columns rank,word --rows 0:5000 --column-encoding rank=byte_stream_split --column-encoding word=delta_byte_array --bloom word --bloom-rate 0.001 --page-rows 1000 --data-page-version 2 --compression gzip:9 --leave-out statistics,checksums -q
 grebe scan plain.parquet --format csv > a.csv
 grebe scan all.parquet --format csv > b.csv
 cmp a.csv b.csv && echo same
@@ -16,6 +16,6 @@ q grebe convert "$src" x.parquet --bloom nothing
 q grebe convert "$src" x.parquet --bloom word --bloom-rate 1
 q grebe convert "$src" x.parquet --data-page-version 3
 q grebe convert "$src" x.parquet --leave-out header
-q grebe convert "$src" x.parquet --compression snappy:3
+q grebe convert "$src" x.parquet --compression gzip:99
 q grebe create u --from "$src" --bloom nothing
 ls

@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -64,6 +65,9 @@ def test_missing_fields_are_null():
     assert got["n"].null_count == got["new"].null_count == 100 and got["pk"].to_pylist() == sample()["id"].to_pylist()
     only = grebe.open_packed(SAMPLES[1], fields=[7, 8])   # no field at all: the first group tells how many rows
     assert only.num_rows == 100 and only.scan().to_pyarrow()["7"].null_count == 100
+    none = grebe.open_packed(SAMPLES, fields=[])
+    assert none.num_rows == 100 and none.schema.names == [] and none.scan().to_pyarrow().num_rows == 100
+    assert none.scan(with_row_id=True).to_pyarrow()["_rowid"].to_pylist() == list(range(100))
 
 
 def test_names_that_are_none(tmp_path):
@@ -93,12 +97,48 @@ def test_every_key_is_needed(tmp_path, key):
     ({"group_field_id_list": "100,102,;101"}, "group"), ({"group_field_id_list": "100,x;101"}, "group"),
     ({"row_group_metadata": "1600|100|0;1|2|3"}, "row_group_metadata"), ({"row_group_metadata": ""}, "row_group_metadata"),
     ({"row_group_metadata": "1600|100"}, "row_group_metadata"),
+    ({"group_field_id_list": "102,102;101;103"}, "group with the fields"), ({"group_field_id_list": "100,102,100"}, "group with the fields"),
 ])
 def test_keys_that_contradict(tmp_path, change, words):
     metadata = {k.decode(): v for k, v in pq.read_metadata(SAMPLES[0]).metadata.items()}
     pq.write_table(pq.read_table(SAMPLES[0]).replace_schema_metadata(dict(metadata, **change)), tmp_path / "x.parquet")
     with pytest.raises(grebe.Corrupt, match=words):
         grebe.open_packed(tmp_path / "x.parquet")
+
+
+def processor_seconds(call):
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
+def many_row_groups(path, n):
+    schema = pa.schema([field("a", 100, pa.int64())])
+    keys = {"group_field_id_list": "100", "row_group_metadata": ";".join(f"{8 + i % 5}|1|{i}" for i in range(n)), "storage_version": "1"}
+    pq.write_table(pa.table([pa.array(range(n))], schema=schema.with_metadata(keys)), path, row_group_size=1,
+                   write_statistics=False, compression=None, use_dictionary=False)
+    return grebe.open_packed(path)
+
+
+def test_time_follows_the_row_groups(tmp_path):
+    """The sizes that a footer tells are read once, not for each row group again."""
+    few, many = (many_row_groups(tmp_path / f"{n}.parquet", n) for n in (2000, 16000))
+    seconds = processor_seconds(lambda: few.chunks(0))
+    assert processor_seconds(lambda: many.chunks(0)) < 24 * seconds + 0.1   # eight times the row groups; squared it is 64
+    chunks = few.chunks(0)
+    assert [chunks.info(i)["memory_bytes"] for i in range(len(chunks))] == [8 + i % 5 for i in range(2000)]
+
+
+def test_time_follows_the_numbers_listed(tmp_path):
+    n = 2000
+    schema = pa.schema([field(f"c{i}", i, pa.int64()) for i in range(n)])
+    keys = {"group_field_id_list": ",".join([str(n - 1)] * 200000), "row_group_metadata": "8|1|0", "storage_version": "1"}
+    pq.write_table(pa.table([[1]] * n, schema=schema.with_metadata(keys)), tmp_path / "x.parquet")
+
+    def refused():
+        with pytest.raises(grebe.Corrupt, match="group_field_id_list"):
+            grebe.open_packed(tmp_path / "x.parquet")
+    assert processor_seconds(refused) < 2   # each number held against each field takes 6
 
 
 def test_files_that_do_not_belong_together(tmp_path):

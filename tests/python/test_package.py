@@ -7,6 +7,9 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import shutil
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -388,3 +391,20 @@ def test_a_failed_create_leaves_nothing(tmp_path):
             txn.append({"a": [2]})
             raise RuntimeError
     assert len(list((tmp_path / "a" / "u" / "_data").iterdir())) == 1 and grebe.open(tmp_path / "a" / "u").num_rows == 1
+
+
+@pytest.mark.skipif(shutil.which("localedef") is None, reason="no localedef: a Turkish locale cannot be made")
+def test_names_of_options_follow_no_locale(tmp_path):
+    """In Turkish the capital of "i" is not "I"; GZIP is gzip all the same."""
+    if subprocess.run(["localedef", "-i", "tr_TR", "-f", "ISO-8859-9", tmp_path / "tr_TR"], capture_output=True).returncode > 1:
+        pytest.skip("localedef does not know tr_TR")
+    program = f"""
+import locale, grebe
+locale.setlocale(locale.LC_ALL, "tr_TR")
+grebe.write({str(tmp_path / "x.parquet")!r}, {{"a": [1, 2]}}, compression="GZIP", encodings={{"a": "PLAIN"}})
+with open({str(tmp_path / "X.JSONL")!r}, "w") as f:
+    f.write('{{"i": 7}}')
+print(*(grebe.read(f).to_pyarrow()[0][0] for f in ({str(tmp_path / "x.parquet")!r}, {str(tmp_path / "X.JSONL")!r})))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "LOCPATH": str(tmp_path)})
+    assert (ran.returncode, ran.stdout) == (0, "1 7\n"), ran.stderr

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/buffer_pool.h"
 #include "base/cache.h"
@@ -45,6 +46,22 @@ static void test_utf8__well_formed_and_not(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(utf8_valid_prefix(bad[i], strlen(bad[i])), 0);
     }
+}
+
+/* As in the C locale, whatever the program runs in: a Turkish one has no "i" for "I". */
+static void test_ascii__every_pair_of_bytes__letters_alone_have_a_case(void **state)
+{
+    (void)state;
+    for (int x = 1; x < 256; x++) {
+        for (int y = 1; y < 256; y++) {
+            const char a[] = { 'p', (char)x, '\0' }, b[] = { 'P', (char)y, '\0' };
+            bool is_pair = (x ^ y) == 0x20 && (x | 0x20) >= 'a' && (x | 0x20) <= 'z';
+            assert_int_equal(ascii_equal(a, b), x == y || is_pair);
+            assert_int_equal(ascii_equal_n(a, b, 2), x == y || is_pair);
+        }
+    }
+    assert_false(ascii_equal("plain", "PLAI") || ascii_equal("", "P") || !ascii_equal("", ""));
+    assert_true(ascii_equal_n("csv.gz", "CSV", 3) && ascii_equal_n("a", "b", 0));
 }
 
 static void test_buf__every_allocation_fails_once__no_leak(void **state)
@@ -357,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error__wrapped_and_cut__one_valid_line),
         cmocka_unit_test(test_utf8__well_formed_and_not),
+        cmocka_unit_test(test_ascii__every_pair_of_bytes__letters_alone_have_a_case),
         cmocka_unit_test(test_buf__every_allocation_fails_once__no_leak),
         cmocka_unit_test(test_alloc_bounded__count_from_a_file__refused_before_allocating),
         cmocka_unit_test(test_arena__many_sizes__aligned_and_freed),

@@ -496,6 +496,7 @@ struct race_store {
     struct io_store store;
     struct io_store *inner;
     int n_left;
+    bool takes_folders; /* what it takes instead is the empty folder of the file */
 };
 
 static struct io_store *inner_of(struct io_store *s) { return ((struct race_store *)s)->inner; }
@@ -534,7 +535,7 @@ static grebe_status race_create(struct io_store *s, const char *path, bool is_du
 {
     struct race_store *r = (struct race_store *)s;
     int64_t version = 0;
-    if (version_of_name(path_base_name(path), &version) && r->n_left > 0) {
+    if (version_of_name(path_base_name(path), &version) && r->n_left > 0 && !r->takes_folders) {
         grebe_table *t = NULL;
         grebe_table *theirs = NULL;
         r->n_left--;
@@ -542,6 +543,11 @@ static grebe_status race_create(struct io_store *s, const char *path, bool is_du
         assert_int_equal(append_to(t, grebe_table_num_rows(t), 1, 0, &theirs, err), GREBE_OK);
         grebe_table_close(theirs);
         grebe_table_close(t);
+    }
+    if (r->takes_folders && r->n_left > 0) {
+        char folder[640];
+        snprintf(folder, sizeof folder, "%.*s", (int)(path_base_name(path) - path - 1), path);
+        r->n_left -= io_remove(r->inner, folder, NULL) == GREBE_OK;
     }
     return io_create(r->inner, path, is_durable, out, err);
 }
@@ -552,7 +558,7 @@ static void test_commit__races_lost__retried_up_to_the_limit(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     static const struct io_store_ops ops = { race_open,   race_stat,   race_list, race_make_folders,
                                              race_remove, race_create, NULL };
-    struct race_store race = { { &ops, f->ctx, f->store }, f->store, 3 };
+    struct race_store race = { { &ops, f->ctx, f->store }, f->store, 3, false };
     grebe_table_close(create(f, 3));
     for (int on_conflict = 0; on_conflict < 3; on_conflict += 2) { /* rebase, overwrite */
         grebe_table *t = NULL;
@@ -580,6 +586,32 @@ static void test_commit__races_lost__retried_up_to_the_limit(void **state)
         grebe_table_close(mine);
         grebe_table_close(t);
     }
+}
+
+/* A writer that fails takes along the folders that it made, which others have seen there. */
+static void test_create__empty_folders_vanish__made_again(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    static const struct io_store_ops ops = { race_open,   race_stat,   race_list, race_make_folders,
+                                             race_remove, race_create, NULL };
+    struct io_store *local = NULL;
+    grebe_table *t = NULL;
+    char *top = test_folder_new();
+    char path[600];
+    snprintf(path, sizeof path, "%s/t", top);
+    assert_ok(io_local_new(f->ctx, &local, &err));
+    struct race_store race = { { &ops, f->ctx, f->store }, local, 1, true };
+    assert_ok(create_in(&race.store, path, 3, NULL, &t, &err));
+    assert_int_equal(race.n_left, 0);
+    assert_ids(t, 3);
+    grebe_table_close(t);
+    snprintf(path, sizeof path, "%s/u", top);
+    race.n_left = 100; /* nobody is that unlucky: it does not go on for ever */
+    assert_fails(create_in(&race.store, path, 3, NULL, &t, &err), GREBE_ENOTFOUND, "_data");
+    assert_int_equal(access(path, F_OK), -1);
+    test_folder_remove(top);
+    io_store_free(local);
 }
 
 static void test_open__versions__old_missing_and_zero(void **state)
@@ -702,6 +734,112 @@ static void test_rename_column__files_stay_and_the_old_name_is_free(void **state
     grebe_table_close(t2);
     grebe_table_close(t3);
     grebe_table_close(t4);
+}
+
+/* Two new columns, the values of the first being "name_…" and those of the second numbers. */
+static grebe_table *rename_and_add(struct fixture *f, const char *first, const char *second,
+                                   bool is_single_group)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_write_options w = GREBE_WRITE_OPTIONS_INIT;
+    grebe_group_spec groups[] = { { .columns = &first, .n_columns = 1 },
+                                  { .columns = &second, .n_columns = 1 } };
+    const struct column_spec specs[] = { { first, "name" }, { second, "id" } };
+    struct ArrowArrayStream rows;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    grebe_table *renamed = commit(x);
+    rows_of(specs, 2, 0, 6, 100, &rows);
+    w.is_single_group = is_single_group;
+    w.groups = is_single_group ? NULL : groups;
+    w.n_groups = is_single_group ? 0 : 2;
+    x = begin(renamed);
+    assert_ok(grebe_txn_add_columns(x, &rows, 0, INT64_MAX, &w, &err));
+    grebe_table *added = commit(x);
+    grebe_table_close(t);
+    grebe_table_close(renamed);
+    return added;
+}
+
+static void test_add_columns__names_like_those_in_files__no_column_lost(void **state)
+{
+    static const char *const orders[][2] = { { "name", "name.2" }, { "name.2", "name" } };
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct fixture *f = NULL;
+        const char *const *names = orders[i % 2];
+        struct ArrowArrayStream stream;
+        struct ArrowArray b;
+        grebe_error err = GREBE_ERROR_INIT;
+        grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
+        assert_int_equal(set_up((void **)&f), 0);
+        grebe_table *t = rename_and_add(f, names[0], names[1], i < 2);
+        o.columns = names;
+        o.n_columns = 2;
+        assert_sound(t);
+        assert_ok(grebe_table_scan(t, &o, &stream, &err));
+        assert_ok(stream_next(&stream, &b, &err));
+        assert_int_equal(b.length, 6);
+        assert_memory_equal(b.children[0]->buffers[2], "name_0name_1", 12);
+        assert_int_equal(((const int64_t *)b.children[1]->buffers[1])[5], 5);
+        array_release(&b);
+        stream_release(&stream);
+        grebe_table_close(t);
+        assert_int_equal(tear_down((void **)&f), 0);
+    }
+}
+
+/* Two writers rename and add at once: what each calls its column in files was free when it began. */
+static void test_add_columns__file_name_taken_meanwhile__conflict_says_so(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    grebe_table *t2 = commit(x);
+    grebe_txn *late = begin(t2);
+    add_column(late, "name", 6); /* "name.2" in files */
+    x = begin(t2);
+    add_column(x, "name.2", 6);
+    grebe_table *t3 = commit(x);
+    assert_fails(grebe_txn_commit(late, NULL, NULL, &err), GREBE_ECONFLICT,
+                 "\"name\" is called \"name.2\" in its files, as another column");
+    grebe_txn_free(late);
+    assert_sound(t3);
+    grebe_table_close(t);
+    grebe_table_close(t2);
+    grebe_table_close(t3);
+}
+
+static void test_drop_column__what_follows_counts_on_it__refused_at_once(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArrayStream rows;
+    struct ArrowSchema schema;
+    grebe_table *t = create(f, 6);
+    grebe_txn *x = begin(t);
+    assert_ok(grebe_txn_rename_column(x, "name", "label", &err));
+    assert_fails(grebe_txn_drop_column(x, "name", &err), GREBE_ENOTFOUND, "not there any more");
+    assert_fails(grebe_txn_drop_column(x, "label", &err), GREBE_ENOTFOUND, "label");
+    assert_ok(grebe_txn_drop_column(x, "id", &err));
+    grebe_table *t2 = commit(x);
+    assert_true(has_column(t2, "label") && !has_column(t2, "name") && !has_column(t2, "id"));
+    x = begin(t);
+    rows_stream(6, 3, &rows);
+    assert_ok(grebe_txn_append(x, &rows, NULL, &err));
+    assert_fails(grebe_txn_drop_column(x, "v", &err), GREBE_EINVAL, "drops come before rows");
+    grebe_txn_free(x);
+    x = begin(t);
+    assert_ok(grebe_table_schema(t, &schema, &err));
+    assert_ok(grebe_txn_set_schema(x, &schema, &err));
+    assert_fails(grebe_txn_drop_column(x, "v", &err), GREBE_EINVAL, "drops come before a schema");
+    schema_release(&schema);
+    grebe_txn_free(x);
+    grebe_table_close(t);
+    grebe_table_close(t2);
 }
 
 static void test_drop_column__all_of_them__rows_that_follow_are_new(void **state)
@@ -1014,10 +1152,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_commit__rebase__independent_changes_all_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commit__overwrite__leaves_the_others_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commit__races_lost__retried_up_to_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_create__empty_folders_vanish__made_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_open__versions__old_missing_and_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_add_columns__rows_must_match, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__emptied_group_and_indexes_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rename_column__files_stay_and_the_old_name_is_free, set_up, tear_down),
+        cmocka_unit_test(test_add_columns__names_like_those_in_files__no_column_lost),
+        cmocka_unit_test_setup_teardown(test_add_columns__file_name_taken_meanwhile__conflict_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_drop_column__what_follows_counts_on_it__refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_drop_column__all_of_them__rows_that_follow_are_new, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append_files__layout__checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append__indexes__dropped_unless_added_with_it, set_up, tear_down),
