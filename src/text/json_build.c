@@ -11,6 +11,7 @@
 struct build {
     const grebe_allocator *a;
     const char *name; /* of the input */
+    bool is_trial;
     uint64_t *n_values, *missing_bytes; /* of all arrays so far */
     grebe_error *err;
 };
@@ -287,6 +288,13 @@ static grebe_status order_members(const struct build *b, const struct json_shape
     if (!is_ordered) {
         qsort(order, v->n, sizeof *order, compare_members);
     }
+    for (size_t i = 1; b->is_trial && i < v->n; i++) {
+        if (order[i].field == order[i - 1].field) {
+            const struct json_value *at = &v->members[order[i].member].value;
+            return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s:%u:%u: a key that comes twice", b->name,
+                              at->line, at->column);
+        }
+    }
     return GREBE_OK;
 }
 
@@ -408,10 +416,10 @@ out:
 }
 
 grebe_status json_build(const grebe_allocator *a, const char *name, const struct json_shape *s,
-                        const struct json_value *const *values, size_t n, struct ArrowArray *out,
-                        grebe_error *err)
+                        bool is_trial, const struct json_value *const *values, size_t n,
+                        struct ArrowArray *out, grebe_error *err)
 {
     uint64_t n_values = 0, missing_bytes = 0;
-    const struct build b = { a, name, &n_values, &missing_bytes, err };
+    const struct build b = { a, name, is_trial, &n_values, &missing_bytes, err };
     return build_any(&b, s, values, n, out);
 }

@@ -14,6 +14,7 @@ struct json_stream {
     struct text_wave wave; /* first: text_slot.owner is it, too */
     enum json_layout layout;
     bool is_by_tree, is_schema_loose;
+    bool is_trial; /* types of the first rows are tried on all of them */
     struct arena arena; /* of the shape */
     struct json_shape shape;
     size_t n_leaves;

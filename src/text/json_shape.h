@@ -125,13 +125,15 @@ grebe_status json_shape_schema(const grebe_allocator *a, const struct json_shape
 /**
  * Values as an array of the resolved shape.
  *
- * @param name   Of the input, for messages.
- * @param values Shape [n]; NULL: missing.
+ * @param name     Of the input, for messages.
+ * @param is_trial The shape comes from other rows: a key that comes twice in an object is refused as well,
+ *                 as what its first value would make of the shape is not known.
+ * @param values   Shape [n]; NULL: missing.
  * @return also GREBE_ECORRUPT naming the place of a value that does not fit.
  */
 grebe_status json_build(const grebe_allocator *a, const char *name, const struct json_shape *s,
-                        const struct json_value *const *values, size_t n, struct ArrowArray *out,
-                        grebe_error *err);
+                        bool is_trial, const struct json_value *const *values, size_t n,
+                        struct ArrowArray *out, grebe_error *err);
 
 /** The value as JSON text, numbers as they were written. */
 grebe_status json_put_value(struct buf *dst, const struct json_value *v, grebe_error *err);

@@ -166,7 +166,10 @@ static grebe_status infer(struct json_stream *s, grebe_error *err)
         GREBE_TRY(infer_view(s, &view, &n_rows, err));
         /* Objects without fields are text, but a struct when a later one has fields. */
         if (s->shape.n_fields > 0 && !json_shape_has_empty(&s->shape)) {
-            GREBE_TRY(text_wave_try(&s->wave, &is_done, err));
+            s->is_trial = true;
+            st = text_wave_try(&s->wave, &is_done, err);
+            s->is_trial = false;
+            GREBE_TRY(st);
         }
     }
     if (!is_done) {
@@ -200,7 +203,8 @@ static grebe_status parse_tree(struct text_slot *slot, grebe_error *err)
                         s->n_leaves, n, slot->block.len);
     }
     if (st == GREBE_OK && n > 0) {
-        st = json_build(s->arena.a, s->wave.reader.name, &s->shape, values, n, &slot->rows, err);
+        st = json_build(s->arena.a, s->wave.reader.name, &s->shape, s->is_trial, values, n, &slot->rows,
+                        err);
     }
     json_release_block(&r);
     return st;
