@@ -128,16 +128,48 @@ grebe_status scan_read_ahead(struct scan *s, grebe_error *err)
     }
 }
 
-grebe_status chunk_wait(struct chunk *c, grebe_error *err)
+/* The first chunk is cut in two, to be read one after the other. */
+static grebe_status cut_first(struct scan *s, struct cursor *cursor, grebe_error *err)
 {
-    if (c->is_read) {
-        return GREBE_OK;
+    struct chunk *c = cursor->first;
+    struct chunk *rest = mem_alloc_zero(s->table->ctx->a, sizeof *rest);
+    if (rest == NULL) {
+        return mem_fail(err, sizeof *rest, "a chunk");
     }
-    grebe_status st = task_wait(&c->task, err);
-    c->is_read = true; /* waited for; who fails here is not asked again (stream_export) */
-    if (st != GREBE_OK) {
-        return error_wrap(err, st, "%s: rows [%lld, %lld)", c->scan->table->path,
-                          (long long)c->row_begin, (long long)c->row_end);
+    rest->scan = s;
+    rest->plan_group = c->plan_group;
+    rest->file = data_file_keep(c->file);
+    rest->row_begin = c->row_begin + (c->row_end - c->row_begin) / 2;
+    rest->row_end = c->row_end;
+    rest->threads = c->threads;
+    rest->cost_bytes = c->cost_bytes / 2;
+    rest->next = c->next;
+    c->row_end = rest->row_begin;
+    c->cost_bytes -= rest->cost_bytes;
+    c->next = rest;
+    c->is_read = false;
+    if (cursor->last == c) {
+        cursor->last = rest;
+    }
+    s->n_ahead++;
+    task_start(NULL, 1, &c->task, read_chunk, c);
+    task_start(NULL, 1, &rest->task, read_chunk, rest);
+    return GREBE_OK;
+}
+
+grebe_status cursor_wait(struct scan *s, struct cursor *cursor, grebe_error *err)
+{
+    struct chunk *c = cursor->first;
+    while (!c->is_read) {
+        grebe_status st = task_wait(&c->task, err);
+        c->is_read = true; /* waited for; who fails here is not asked again (stream_export) */
+        if (st == GREBE_ELIMIT && c->row_end - c->row_begin > 1) {
+            st = cut_first(s, cursor, err); /* strings of all rows are too many for one array */
+        }
+        if (st != GREBE_OK) {
+            return error_wrap(err, st, "%s: rows [%lld, %lld)", c->scan->table->path,
+                              (long long)c->row_begin, (long long)c->row_end);
+        }
     }
     assert(c->rows != NULL);
     return GREBE_OK;

@@ -362,13 +362,13 @@ out:
     return st;
 }
 
-/* Candidate behind the last one of a part that begins at `begin` and keeps at most `most` rows. */
+/* Candidate behind the last one of a part that begins at `begin` and keeps at most `most` rows, or a few more. */
 static int64_t find_part_end(const struct piece *p, int64_t begin, uint64_t most, int64_t *n_kept)
 {
     int64_t end = begin;
     *n_kept = 0;
     while (end < p->n_rows) {
-        int64_t step = min_i64(1024, p->n_rows - end);
+        int64_t step = min_i64(most < PART_ROWS_MIN ? (int64_t)most : PART_ROWS_MIN, p->n_rows - end);
         int64_t n = bitmap_count(p->keep, end, step);
         if (end > begin && (uint64_t)(*n_kept + n) > most) {
             break;
@@ -379,47 +379,61 @@ static int64_t find_part_end(const struct piece *p, int64_t begin, uint64_t most
     return end;
 }
 
-grebe_status piece_make_part(struct piece *p, int64_t begin, const struct call *call,
-                             grebe_error *err)
+/* The rows [p->part_begin, p->part_end), of which n are kept. */
+static grebe_status make_rows(struct piece *p, int64_t n, const struct call *call, grebe_error *err)
 {
     const struct scan *s = p->scan;
     const grebe_allocator *a = s->table->ctx->a;
     size_t n_late = s->late_plan.n_groups;
-    struct part t = { .p = p };
+    struct part t = { .p = p, .n = n, .is_all = n == p->n_rows };
+    grebe_status st = GREBE_OK;
+    int64_t *lists = mem_alloc(a, 2 * (size_t)n * sizeof *lists);
+    t.late = mem_alloc_zero(a, n_late * sizeof *t.late);
+    if (lists == NULL || t.late == NULL) {
+        st = mem_fail(err, 2 * (size_t)n * sizeof *lists, "row numbers");
+        goto out;
+    }
+    list_kept(p, p->part_begin, p->part_end, lists, lists + n);
+    t.rows = lists;
+    t.candidates = lists + n;
+    for (size_t g = 0; g < n_late; g++) {
+        GREBE_TRY(read_late(s, g, t.rows, n, call, &t.late[g], err));
+    }
+    st = build_rows(&t, err);
+out:
+    for (size_t g = 0; t.late != NULL && g < n_late; g++) {
+        array_release(&t.late[g]);
+    }
+    mem_free(a, t.late, n_late * sizeof *t.late);
+    mem_free(a, lists, 2 * (size_t)n * sizeof *lists);
+    return st;
+}
+
+grebe_status piece_make_part(struct piece *p, int64_t begin, const struct call *call,
+                             grebe_error *err)
+{
     uint64_t row_bytes = 1;
-    int64_t *lists = NULL;
+    int64_t n = 0;
     grebe_status st = GREBE_OK;
 
     array_shared_drop(p->rows);
     p->rows = NULL;
     p->given = 0;
     p->part_begin = begin;
-    if (n_late > 0) {
+    if (p->scan->late_plan.n_groups > 0) {
         GREBE_TRY(late_row_bytes(p, p->spans[0].begin, &row_bytes, err));
     }
     uint64_t most = min_u64(PART_BYTES, call->memory_limit_bytes) / row_bytes;
     most = most > PART_ROWS_MIN ? most : PART_ROWS_MIN;
-    p->part_end = find_part_end(p, begin, most, &t.n);
-    t.is_all = t.n == p->n_rows;
-    lists = mem_alloc(a, 2 * (size_t)t.n * sizeof *lists);
-    t.late = mem_alloc_zero(a, n_late * sizeof *t.late);
-    if (lists == NULL || t.late == NULL) {
-        st = mem_fail(err, 2 * (size_t)t.n * sizeof *lists, "row numbers");
-        goto out;
+    for (;;) {
+        p->part_end = find_part_end(p, begin, most, &n);
+        st = n > 0 ? make_rows(p, n, call, err) : GREBE_OK;
+        if (st != GREBE_ELIMIT || n < 2) {
+            break;
+        }
+        most = (uint64_t)n / 2; /* what the file said of its bytes tells nothing of a dictionary's strings */
     }
-    list_kept(p, begin, p->part_end, lists, lists + t.n);
-    t.rows = lists;
-    t.candidates = lists + t.n;
-    for (size_t g = 0; g < n_late && t.n > 0; g++) {
-        GREBE_TRY(read_late(s, g, t.rows, t.n, call, &t.late[g], err));
-    }
-    st = t.n > 0 ? build_rows(&t, err) : GREBE_OK;
 out:
-    for (size_t g = 0; t.late != NULL && g < n_late; g++) {
-        array_release(&t.late[g]);
-    }
-    mem_free(a, t.late, n_late * sizeof *t.late);
-    mem_free(a, lists, 2 * (size_t)t.n * sizeof *lists);
     return st;
 }
 

@@ -267,16 +267,18 @@ grebe_status scan_step(struct scan *s, int64_t *begin, int64_t *n, grebe_error *
     if (s->cursors[0].first == NULL) {
         return GREBE_END;
     }
+    for (size_t g = 0; g < s->plan.n_groups; g++) {
+        GREBE_TRY(cursor_wait(s, &s->cursors[g], err));
+    }
     *begin = max_i64(s->pos, s->cursors[0].first->row_begin);
     *n = s->batch_rows;
     for (size_t g = 0; g < s->plan.n_groups; g++) {
-        struct chunk *head = s->cursors[g].first;
+        const struct chunk *head = s->cursors[g].first;
         assert(head != NULL && head->row_begin <= *begin && *begin < head->row_end);
         *n = min_i64(*n, head->row_end - *begin);
     }
     for (size_t g = 0; g < s->plan.n_groups; g++) {
-        struct chunk *head = s->cursors[g].first;
-        GREBE_TRY(chunk_wait(head, err));
+        const struct chunk *head = s->cursors[g].first;
         GREBE_TRY(array_slice(head->rows, *begin - head->row_begin, *n, &s->current[g], err));
     }
     s->pos = *begin + *n;

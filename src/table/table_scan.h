@@ -141,8 +141,8 @@ int64_t scan_chunk_end(const struct data_file *f, int64_t row, int64_t limit);
 grebe_status cursor_peek(struct scan *s, struct cursor *c, int64_t *out, grebe_error *err);
 /** Start reading ahead as far as the limits allow. */
 grebe_status scan_read_ahead(struct scan *s, grebe_error *err);
-/** Wait for a chunk. */
-grebe_status chunk_wait(struct chunk *c, grebe_error *err);
+/** Wait for a cursor's first chunk, which gets shorter when its rows are too many for one array. */
+grebe_status cursor_wait(struct scan *s, struct cursor *cursor, grebe_error *err);
 /** Drop the head of a cursor. */
 void cursor_pop(struct scan *s, struct cursor *c);
 
