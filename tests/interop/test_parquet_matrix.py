@@ -320,6 +320,7 @@ def test_bytes__threads_and_batches__always_the_same(tables, tmp_path):
 
 
 def test_bloom__false_positives__near_what_was_asked(tmp_path):
+    pytest.importorskip("xxhash")
     n = 100000
     rng = np.random.default_rng(3)
     values = rng.permutation(4 * n)[:2 * n]
