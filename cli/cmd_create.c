@@ -21,17 +21,6 @@ static bool has_column(const struct ArrowSchema *schema, const char *name)
     return false;
 }
 
-static bool is_text(const grebe_source *source)
-{
-    static const char *const formats[] = { "csv", "tsv", "json", "jsonl", "ndjson" };
-    const char *format = grebe_source_format(source);
-    bool is_any = false;
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        is_any |= format != NULL && strcmp(format, formats[i]) == 0;
-    }
-    return is_any;
-}
-
 /* The types "null" in a type, itself and those it is made of. nodes NULL: they are counted only. */
 static size_t find_nulls(struct ArrowSchema *schema, struct ArrowSchema **nodes)
 {
@@ -79,7 +68,7 @@ static grebe_status type_empty_columns(struct cli *cli, const grebe_source *sour
     struct ArrowSchema schema = { 0 };
     struct ArrowArrayStream typed = { 0 };
     size_t n = 0;
-    if (!is_text(source)) {
+    if (!grebe_source_is_text(source)) {
         return GREBE_OK;
     }
     if (rows->get_schema(rows, &schema) != 0) {

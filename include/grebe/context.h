@@ -43,7 +43,7 @@ typedef struct grebe_context_options {
     /** Bytes that cached file metadata may hold; 0: 256 MiB. */
     uint64_t metadata_cache_bytes;
 
-    /** Files kept open and mapped for later opens; 0: 256. UINT32_MAX: none. */
+    /** Files kept open and mapped for later opens; 0: 256, or a quarter of what the process may open. UINT32_MAX: none. */
     uint32_t open_files_max;
 
     /** Called from any thread with a line that has no newline. NULL: nothing is logged. */

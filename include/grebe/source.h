@@ -108,6 +108,9 @@ GREBE_API grebe_source_kind grebe_source_kind_of(const grebe_source *source);
 /** @return "table", "parquet", "arrow", …. Static string. */
 GREBE_API const char *grebe_source_format(const grebe_source *source);
 
+/** @return Whether the types of the columns were told from text (CSV, TSV, JSON, JSON lines). */
+GREBE_API bool grebe_source_is_text(const grebe_source *source);
+
 /** @return The table of a GREBE_SOURCE_TABLE (a file is one, too: a table of one file and no
  *          versions), borrowed from the source; NULL for a stream. */
 GREBE_API const grebe_table *grebe_source_table(const grebe_source *source);

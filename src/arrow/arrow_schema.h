@@ -202,6 +202,10 @@ grebe_status schema_index(const grebe_allocator *a, const struct ArrowSchema *sc
 grebe_status schema_find_indexed(const struct ArrowSchema *schema, const struct name_index *index,
                                  const char *name, int *out, grebe_error *err);
 
+/** As schema_find_indexed where a missing field is no failure: GREBE_ENOTFOUND comes without a message. */
+grebe_status schema_find_maybe(const struct ArrowSchema *schema, const struct name_index *index,
+                               const char *name, int *out, grebe_error *err);
+
 /* ---- types as text, docs/format/schema.md ---- */
 
 /**

@@ -35,149 +35,6 @@ struct batch {
     grebe_error *err;
 };
 
-/* ---- dictionaries ---- */
-
-static void list_dictionaries(const struct ArrowSchema *schema, const struct ipc_ids *ids,
-                              struct ipc_dictionaries *out)
-{
-    const struct ArrowSchema *values = schema;
-    if (schema->dictionary != NULL) {
-        out->items[out->n] = (struct ipc_dictionary){ schema, ids->ids[out->n], NULL, BUF_INIT(ids->a) };
-        out->n++;
-        values = schema->dictionary;
-    }
-    for (int64_t i = 0; i < values->n_children; i++) {
-        list_dictionaries(values->children[i], ids, out);
-    }
-}
-
-grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSchema *schema,
-                                  const struct ipc_ids *ids, struct ipc_dictionaries *out,
-                                  grebe_error *err)
-{
-    size_t n = ipc_dictionary_count(schema);
-    *out = (struct ipc_dictionaries){ NULL, 0 };
-    assert(n == ids->n);
-    if (n == 0) {
-        return GREBE_OK;
-    }
-    out->items = mem_alloc_zero(a, n * sizeof *out->items);
-    if (out->items == NULL) {
-        return mem_fail(err, n * sizeof *out->items, "dictionaries");
-    }
-    list_dictionaries(schema, ids, out);
-    return GREBE_OK;
-}
-
-static void drop_deltas(struct ipc_dictionary *d)
-{
-    for (size_t at = 0; at < d->deltas.len; at += sizeof(struct ArrowArray)) {
-        array_release((struct ArrowArray *)(void *)(d->deltas.data + at));
-    }
-    buf_release(&d->deltas);
-}
-
-void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        drop_deltas(&d->items[i]);
-        array_shared_drop(d->items[i].values);
-    }
-    mem_free(a, d->items, d->n * sizeof *d->items);
-    *d = (struct ipc_dictionaries){ NULL, 0 };
-}
-
-/* All parts joined at once: one by one, many deltas would take the square of their number. */
-static grebe_status settle(const grebe_allocator *a, struct ipc_dictionary *d, grebe_error *err)
-{
-    size_t n = d->deltas.len / sizeof(struct ArrowArray);
-    struct ArrowArray joined;
-    struct array_shared *shared = NULL;
-    if (n == 0) {
-        return GREBE_OK;
-    }
-    const struct ArrowArray **parts = mem_alloc(a, (n + 1) * sizeof *parts);
-    if (parts == NULL) {
-        return mem_fail(err, (n + 1) * sizeof *parts, "a dictionary");
-    }
-    parts[0] = array_shared_get(d->values);
-    for (size_t i = 0; i < n; i++) {
-        parts[i + 1] = (struct ArrowArray *)(void *)d->deltas.data + i;
-    }
-    grebe_status st = array_concat(a, d->field->dictionary, parts, n + 1, &joined, err);
-    mem_free(a, parts, (n + 1) * sizeof *parts);
-    if (st == GREBE_OK) {
-        st = array_share(a, &joined, &shared, err);
-        array_release(&joined);
-    }
-    if (st == GREBE_OK) {
-        drop_deltas(d);
-        array_shared_drop(d->values);
-        d->values = shared;
-    }
-    return st;
-}
-
-grebe_status ipc_dictionaries_settle(const grebe_allocator *a, struct ipc_dictionaries *d,
-                                     grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    for (size_t i = 0; i < d->n && st == GREBE_OK; i++) {
-        st = settle(a, &d->items[i], err);
-    }
-    return st;
-}
-
-/* The entry that holds the values of the id. */
-static struct ipc_dictionary *find_id(const struct ipc_dictionaries *d, int64_t id)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->items[i].id == id) {
-            return &d->items[i];
-        }
-    }
-    return NULL;
-}
-
-bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id)
-{
-    const struct ipc_dictionary *found = find_id(d, id);
-    return found != NULL && found->values != NULL;
-}
-
-static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema *schema,
-                                      struct ArrowArray *out)
-{
-    const struct ipc_dictionary *own = NULL;
-    for (size_t i = 0; i < b->dictionaries->n && own == NULL; i++) {
-        own = b->dictionaries->items[i].field == schema ? &b->dictionaries->items[i] : NULL;
-    }
-    assert(own != NULL);
-    struct ipc_dictionary *holder = find_id(b->dictionaries, own->id);
-    struct ArrowArray values;
-    grebe_status st = settle(b->a, holder, b->err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    if (holder->values == NULL) {
-        st = array_nulls(b->a, schema->dictionary, 0, &values, b->err);
-    } else if (!schema_equal(holder->field->dictionary, schema->dictionary,
-                             SCHEMA_EQUAL_IGNORE_METADATA)) {
-        return GREBE_FAIL(b->err, GREBE_ECORRUPT, "dictionary %lld is used with two types",
-                          (long long)own->id);
-    } else {
-        const struct ArrowArray *whole = array_shared_get(holder->values);
-        st = array_view(holder->values, whole, 0, whole->length, &values, b->err);
-    }
-    if (st == GREBE_OK) {
-        st = array_set_dictionary(b->a, out, &values, b->err);
-        if (st != GREBE_OK) {
-            array_release(&values);
-        }
-    }
-    return st;
-}
-
 /* ---- buffers ---- */
 
 /* The next buffer of the body as the bytes of the file, compressed or not. */
@@ -446,6 +303,20 @@ static grebe_status take_union(struct batch *b, const struct arrow_type *t,
 
 /* ---- nodes ---- */
 
+static grebe_status attach_dictionary(struct batch *b, const struct ArrowSchema *schema,
+                                      struct ArrowArray *out)
+{
+    struct ArrowArray values;
+    grebe_status st = ipc_dictionary_values(b->a, b->dictionaries, schema, &values, b->err);
+    if (st == GREBE_OK) {
+        st = array_set_dictionary(b->a, out, &values, b->err);
+        if (st != GREBE_OK) {
+            array_release(&values);
+        }
+    }
+    return st;
+}
+
 grebe_status ipc_check_length(int64_t length, uint64_t body_len, bool is_compressed, grebe_error *err)
 {
     uint64_t bits = 0;
@@ -660,14 +531,13 @@ grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionari
     struct ArrowSchema rows;
     struct ArrowSchema *slot = NULL;
     struct ArrowArray batch;
-    struct array_shared *shared = NULL;
 
     memset(&batch, 0, sizeof batch);
     int64_t id = flatbuf_i64(fb, table, DICTIONARY_ID, 0);
     struct flatbuf_table data = flatbuf_child(fb, table, DICTIONARY_DATA);
     bool is_delta = flatbuf_u8(fb, table, DICTIONARY_IS_DELTA, 0) != 0;
     GREBE_TRY(flatbuf_status(fb, err));
-    struct ipc_dictionary *d = find_id(dictionaries, id);
+    struct ipc_dictionary *d = ipc_dictionary_find(dictionaries, id);
     if (d == NULL || data.pos == 0) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "dictionary %lld: %s", (long long)id,
                           d == NULL ? "no field uses it" : "it has no data");
@@ -678,22 +548,7 @@ grebe_status ipc_read_dictionary(const grebe_allocator *a, struct ipc_dictionari
         st = error_wrap(err, st, "dictionary %lld", (long long)id);
         goto out;
     }
-    struct ArrowArray values;
-    array_move(&values, batch.children[0]);
-    if (is_delta && d->values != NULL) {
-        st = buf_put(&d->deltas, &values, sizeof values, err);
-        if (st != GREBE_OK) {
-            array_release(&values);
-        }
-        goto out;
-    }
-    st = array_share(a, &values, &shared, err);
-    array_release(&values);
-    if (st == GREBE_OK) {
-        drop_deltas(d);
-        array_shared_drop(d->values);
-        d->values = shared;
-    }
+    st = ipc_dictionary_take(a, d, is_delta, batch.children[0], err);
 out:
     array_release(&batch);
     return st;

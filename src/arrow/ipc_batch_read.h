@@ -4,26 +4,8 @@
 
 /* Record and dictionary batches as arrays. */
 
+#include "arrow/ipc_dictionary.h"
 #include "arrow/ipc_internal.h"
-
-/** One dictionary-encoded field of the schema, in the order of a walk. */
-struct ipc_dictionary {
-    const struct ArrowSchema *field; /* in the schema of the stream */
-    int64_t id;
-    struct array_shared *values; /* NULL: none came yet. Of the first field with this id only */
-    struct buf deltas;           /* struct ArrowArray: values behind these, joined when they are used */
-};
-
-struct ipc_dictionaries {
-    struct ipc_dictionary *items; /* owned, shape [n] */
-    size_t n;
-};
-
-/** Pair the dictionary fields of the schema with the ids met while it was decoded. */
-grebe_status ipc_dictionaries_new(const grebe_allocator *a, const struct ArrowSchema *schema,
-                                  const struct ipc_ids *ids, struct ipc_dictionaries *out,
-                                  grebe_error *err);
-void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries *d);
 
 /**
  * Whether a batch, or an array in it, may have that many rows. Nulls and empty structs need no bytes: without
@@ -32,13 +14,6 @@ void ipc_dictionaries_release(const grebe_allocator *a, struct ipc_dictionaries 
  * @return GREBE_OK; GREBE_ECORRUPT; GREBE_ELIMIT (more than 2^28 rows, and not a bit for each).
  */
 grebe_status ipc_check_length(int64_t length, uint64_t body_len, bool is_compressed, grebe_error *err);
-
-/** Join what deltas brought, of all dictionaries: from then on batches may be read by many threads. */
-grebe_status ipc_dictionaries_settle(const grebe_allocator *a, struct ipc_dictionaries *d,
-                                     grebe_error *err);
-
-/** Whether the dictionary of that id has values already. */
-bool ipc_dictionary_is_set(const struct ipc_dictionaries *d, int64_t id);
 
 /** The bytes of one message. */
 struct ipc_body {

@@ -32,10 +32,7 @@ static grebe_status fit_column(struct fit *f, const struct name_index *from_name
 {
     const struct ArrowSchema *to = f->to->children[i];
     int source = -1;
-    grebe_status st = schema_find_indexed(f->from, from_names, to->name, &source, NULL);
-    if (st == GREBE_EINVAL) { /* two have the name: now with the message */
-        st = schema_find_indexed(f->from, from_names, to->name, &source, err);
-    }
+    grebe_status st = schema_find_maybe(f->from, from_names, to->name, &source, err);
     if (st == GREBE_ENOTFOUND) {
         f->source[i] = -1;
         if ((to->flags & ARROW_FLAG_NULLABLE) != 0) {
@@ -81,8 +78,8 @@ grebe_status fit_new(const grebe_allocator *a, const struct ArrowSchema *from,
         st = fit_column(out, &from_names, i, err);
     }
     for (int64_t i = 0; i < from->n_children && st == GREBE_OK; i++) {
-        const size_t *at = name_index_find(&to_names, from->children[i]->name);
-        if (at == NULL || *at == SIZE_MAX) {
+        int found = 0;
+        if (schema_find_maybe(to, &to_names, from->children[i]->name, &found, NULL) != GREBE_OK) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": the table has none of this name",
                             from->children[i]->name);
         }

@@ -182,17 +182,20 @@ grebe_status schema_index(const grebe_allocator *a, const struct ArrowSchema *sc
     return st;
 }
 
+grebe_status schema_find_maybe(const struct ArrowSchema *schema, const struct name_index *index,
+                               const char *name, int *out, grebe_error *err)
+{
+    const size_t *at = name_index_find(index, name);
+    if (at != NULL && *at == SIZE_MAX) {
+        return schema_find(schema, name, out, err); /* two have it: says which */
+    }
+    *out = at != NULL ? (int)*at : -1;
+    return at != NULL ? GREBE_OK : GREBE_ENOTFOUND;
+}
+
 grebe_status schema_find_indexed(const struct ArrowSchema *schema, const struct name_index *index,
                                  const char *name, int *out, grebe_error *err)
 {
-    const size_t *at = name_index_find(index, name);
-    if (at == NULL && err == NULL) {
-        *out = -1;
-        return GREBE_ENOTFOUND; /* nobody wants to know the nearest one */
-    }
-    if (at == NULL || *at == SIZE_MAX) {
-        return schema_find(schema, name, out, err);
-    }
-    *out = (int)*at;
-    return GREBE_OK;
+    grebe_status st = schema_find_maybe(schema, index, name, out, err);
+    return st == GREBE_ENOTFOUND && err != NULL ? schema_find(schema, name, out, err) : st;
 }

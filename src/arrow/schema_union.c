@@ -37,16 +37,6 @@ static grebe_status copy_metadata(const grebe_allocator *a, const struct ArrowSc
     return st;
 }
 
-/* Not to be there is no failure here, so nobody looks for the nearest name. */
-static grebe_status find_field(const struct ArrowSchema *schema, const struct name_index *index,
-                               const char *name, int *at, grebe_error *err)
-{
-    grebe_status st = schema_find_indexed(schema, index, name, at, NULL);
-    return st == GREBE_OK || st == GREBE_ENOTFOUND
-               ? st
-               : schema_find_indexed(schema, index, name, at, err);
-}
-
 /* The fields of x in their order, then what only y has. */
 static grebe_status unite_fields(const grebe_allocator *a, const struct ArrowSchema *x,
                                  const struct ArrowSchema *y, const struct name_index *in_x,
@@ -57,7 +47,7 @@ static grebe_status unite_fields(const grebe_allocator *a, const struct ArrowSch
     int at = 0;
     for (int64_t i = 0; i < x->n_children; i++) {
         const struct ArrowSchema *field = x->children[i];
-        st = find_field(y, in_y, field->name, &at, err);
+        st = schema_find_maybe(y, in_y, field->name, &at, err);
         if (st == GREBE_ENOTFOUND) {
             GREBE_TRY(copy_nullable(a, field, true, out->children[i], err));
             continue;
@@ -71,7 +61,7 @@ static grebe_status unite_fields(const grebe_allocator *a, const struct ArrowSch
     }
     int64_t k = x->n_children;
     for (int64_t i = 0; i < y->n_children; i++) {
-        st = find_field(x, in_x, y->children[i]->name, &at, err);
+        st = schema_find_maybe(x, in_x, y->children[i]->name, &at, err);
         if (st == GREBE_ENOTFOUND) {
             st = copy_nullable(a, y->children[i], true, out->children[k++], err);
         }
@@ -94,7 +84,7 @@ static grebe_status unite_struct(const grebe_allocator *a, const struct ArrowSch
     GREBE_TRY(schema_index(a, x, &in_x, err));
     GREBE_TRY(schema_index(a, y, &in_y, err));
     for (int64_t i = 0; i < y->n_children; i++) {
-        n += schema_find_indexed(x, &in_x, y->children[i]->name, &at, NULL) == GREBE_ENOTFOUND;
+        n += schema_find_maybe(x, &in_x, y->children[i]->name, &at, NULL) == GREBE_ENOTFOUND;
     }
     GREBE_TRY(schema_new(a, "+s", x->name, is_nullable, n, out, err));
     GREBE_TRY(unite_fields(a, x, y, &in_x, &in_y, depth, out, err));

@@ -48,6 +48,13 @@ grebe_status options_copy(void *dst, size_t dst_size, const void *options, grebe
     return GREBE_OK;
 }
 
+/* Most of what the process may open is left to others. */
+static size_t open_files_default(void)
+{
+    long may_open = sysconf(_SC_OPEN_MAX);
+    return may_open > 0 && may_open / 4 < OPEN_FILES_MAX ? (size_t)may_open / 4 : OPEN_FILES_MAX;
+}
+
 grebe_status context_new(const grebe_context_options *options, grebe_context **out,
                          grebe_error *err)
 {
@@ -77,16 +84,12 @@ grebe_status context_new(const grebe_context_options *options, grebe_context **o
                                                         : (size_t)METADATA_CACHE_BYTES;
     size_t files_max = o.open_files_max == UINT32_MAX ? 0
                        : o.open_files_max != 0        ? o.open_files_max
-                                                      : OPEN_FILES_MAX;
+                                                      : open_files_default();
     GREBE_TRY(buffer_pool_new(inner, IDLE_BUFFER_BYTES, &ctx->buffers, err));
     const grebe_allocator *a = buffer_pool_allocator(ctx->buffers);
     ctx->a = a;
     GREBE_TRY(pool_new(a, &ctx->pool, err));
     GREBE_TRY(cache_new(a, metadata_bytes, 65536, &ctx->metadata, err));
-    long may_open = sysconf(_SC_OPEN_MAX); /* leave most of what the process may open to others */
-    if (may_open > 0 && files_max > (size_t)may_open / 4) {
-        files_max = (size_t)may_open / 4;
-    }
     GREBE_TRY(cache_new(a, SIZE_MAX, files_max, &ctx->files, err));
     *out = ctx;
     ctx = NULL;

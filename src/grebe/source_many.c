@@ -75,15 +75,17 @@ static grebe_status add_part(struct source_many *m, const char *uri,
     if (part->path == NULL) {
         GREBE_TRY(mem_fail(err, strlen(path), "a path"));
     }
-    bool is_text = source_text_format(part->format) != NULL;
     GREBE_TRY(grebe_source_schema(part->source, &schema, err));
-    m->is_one_schema = m->n_parts == 1 ||
-                       (m->is_one_schema &&
-                        schema_equal(&schema, &m->schema, SCHEMA_EQUAL_IGNORE_METADATA));
-    GREBE_TRY(many_meet(m, &schema, is_text, err));
+    if (grebe_source_is_text(part->source)) {
+        GREBE_TRY(schema_copy(m->ctx->a, &schema, &part->text_schema, err));
+    }
+    bool is_same = m->n_parts > 1 &&
+                   schema_equal(&schema, &m->schema, SCHEMA_EQUAL_IGNORE_METADATA);
+    m->is_one_schema = m->n_parts == 1 || (m->is_one_schema && is_same);
+    GREBE_TRY(many_meet(m, &schema, grebe_source_is_text(part->source), err));
     if (m->n_parts == 1) {
         schema_move(&m->schema, &schema);
-    } else {
+    } else if (!is_same) {
         st = schema_unite(m->ctx->a, &m->schema, &schema, err);
         st = error_wrap(err, st, "%s", uri);
     }
@@ -135,6 +137,7 @@ void source_many_drop(struct source_many *m)
     }
     for (size_t i = 0; i < m->n_parts; i++) {
         grebe_source_close(m->parts[i].source);
+        schema_release(&m->parts[i].text_schema);
     }
     schema_release(&m->schema);
     schema_release(&m->text_schema);
@@ -242,7 +245,7 @@ static grebe_status begin_part(struct many_scan *s, grebe_error *err)
     GREBE_TRY(schema_index(a, &whole, &in_whole, err));
     for (size_t i = 0; i < n; i++) {
         const char *name = s->schema.children[i]->name;
-        if (schema_find_indexed(&whole, &in_whole, name, &at, NULL) == GREBE_OK) {
+        if (schema_find_maybe(&whole, &in_whole, name, &at, NULL) == GREBE_OK) {
             names[o.n_columns++] = name;
         }
     }

@@ -18,6 +18,7 @@ struct source_part {
     const char *path;     /* without a format's name before it */
     const char *format;   /* its name */
     const struct file_format *file_format; /* NULL: none that a table reads */
+    struct ArrowSchema text_schema; /* of a text file: what its own lines say; else empty */
     grebe_source *source; /* NULL: opened again for each scan and take */
     int64_t n_rows;       /* -1: unknown */
 };

@@ -67,16 +67,15 @@ grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool i
     for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
         int at = 0;
         bool is_known = m->schema.release != NULL &&
-                        schema_find_indexed(&m->schema, &known, schema->children[i]->name, &at,
-                                            NULL) == GREBE_OK;
+                        schema_find_maybe(&m->schema, &known, schema->children[i]->name, &at, NULL) == GREBE_OK;
         if (!is_known) {
             st = buf_put_byte(&m->is_text, is_text, err); /* where schema_unite will put the field */
         } else {
             m->is_text.data[at] = m->is_text.data[at] && is_text;
-            if (schema->children[i]->n_children == 0 && m->schema.children[at]->n_children == 0 &&
-                !unites(a, m->schema.children[at], schema->children[i])) {
-                st = meet_column(a, m->schema.children[at], schema->children[i], m->is_text.data[at],
-                                 err);
+            struct ArrowSchema *x = m->schema.children[at], *y = schema->children[i];
+            if (x->n_children == 0 && y->n_children == 0 &&
+                !schema_equal(x, y, SCHEMA_EQUAL_IGNORE_METADATA) && !unites(a, x, y)) {
+                st = meet_column(a, x, y, m->is_text.data[at], err);
             }
         }
     }
@@ -86,18 +85,18 @@ grebe_status many_meet(struct source_many *m, struct ArrowSchema *schema, bool i
 
 /* ---- reading ---- */
 
-/* What the caller gave, and the union's strings that the file has. */
-static grebe_status schema_for(const struct source_many *m, grebe_source *source,
-                               struct ArrowSchema *out, grebe_error *err)
+/* What the caller gave, and the union's strings that the file has and would not read as such; *is_more: there are any. */
+static grebe_status schema_for(const struct source_many *m, const struct source_part *part,
+                               struct ArrowSchema *out, bool *is_more, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = m->ctx->a;
-    struct ArrowSchema own = { 0 };
+    const struct ArrowSchema *own = &part->text_schema;
     struct buf fields = BUF_INIT(a);
     struct name_index in_own = { 0 };
     int at = 0;
-    GREBE_TRY(grebe_source_schema(source, &own, err));
-    GREBE_TRY(schema_index(a, &own, &in_own, err));
+    *is_more = false;
+    GREBE_TRY(schema_index(a, own, &in_own, err));
     for (int64_t i = 0; m->text_schema.release != NULL && i < m->text_schema.n_children; i++) {
         GREBE_TRY(buf_put(&fields, &m->text_schema.children[i], sizeof m->text_schema.children[i], err));
     }
@@ -106,8 +105,9 @@ static grebe_status schema_for(const struct source_many *m, grebe_source *source
         bool is_given = m->text_schema.release != NULL &&
                         schema_find(&m->text_schema, field->name, &at, NULL) == GREBE_OK;
         if (!is_given && strcmp(field->format, "u") == 0 &&
-            schema_find_indexed(&own, &in_own, field->name, &at, NULL) == GREBE_OK &&
-            strcmp(own.children[at]->format, "u") != 0) {
+            schema_find_maybe(own, &in_own, field->name, &at, NULL) == GREBE_OK &&
+            strcmp(own->children[at]->format, "u") != 0) {
+            *is_more = true;
             GREBE_TRY(buf_put(&fields, &field, sizeof field, err));
         }
     }
@@ -115,7 +115,6 @@ static grebe_status schema_for(const struct source_many *m, grebe_source *source
                        fields.len / sizeof(struct ArrowSchema *), out, err);
 out:
     name_index_release(&in_own);
-    schema_release(&own);
     buf_release(&fields);
     return st;
 }
@@ -126,18 +125,18 @@ grebe_status many_reopen(const struct source_many *m, const struct source_part *
     struct ArrowSchema schema = { 0 };
     grebe_source_options o = m->options;
     grebe_text_options text = GREBE_TEXT_OPTIONS_INIT;
-    grebe_status st = source_open_one(m->ctx, part->uri, &o, out, err);
-    if (st != GREBE_OK || source_text_format(grebe_source_format(*out)) == NULL) {
-        return st;
+    bool is_more = false;
+    grebe_status st = GREBE_OK;
+    *out = NULL;
+    if (part->text_schema.release != NULL) {
+        st = schema_for(m, part, &schema, &is_more, err);
     }
-    st = schema_for(m, *out, &schema, err);
-    size_t n_given = m->text_schema.release != NULL ? (size_t)m->text_schema.n_children : 0;
-    if (st == GREBE_OK && (size_t)schema.n_children > n_given) {
-        grebe_source_close(*out);
-        *out = NULL;
+    if (is_more) {
         text = m->options.text != NULL ? m->text : text;
         text.schema = &schema;
         o.text = &text;
+    }
+    if (st == GREBE_OK) {
         st = source_open_one(m->ctx, part->uri, &o, out, err);
     }
     schema_release(&schema);

@@ -266,6 +266,11 @@ grebe_source_kind grebe_source_kind_of(const grebe_source *source) { return sour
 
 const char *grebe_source_format(const grebe_source *source) { return source->format; }
 
+bool grebe_source_is_text(const grebe_source *source)
+{
+    return source_text_format(source->format) != NULL;
+}
+
 const grebe_table *grebe_source_table(const grebe_source *source) { return source->table; }
 
 int64_t grebe_source_num_rows(const grebe_source *source)

@@ -119,12 +119,11 @@ static grebe_status add_match(struct glob *g, const char *path, grebe_error *err
     return buf_put(&g->matches, &copy, sizeof copy, err);
 }
 
-/* Links to folders are entered where a pattern names them, but not by "**": they may lead back. */
-static bool is_folder(struct glob *g, const char *path, enum io_kind kind, bool is_deep)
+static bool is_folder(struct glob *g, const char *path, enum io_kind kind)
 {
     struct io_info info;
     return kind == IO_FOLDER ||
-           (kind == IO_OTHER && !is_deep && io_stat(g->store, path, &info, NULL) == GREBE_OK &&
+           (kind == IO_OTHER && io_stat(g->store, path, &info, NULL) == GREBE_OK &&
             info.kind == IO_FOLDER);
 }
 
@@ -176,15 +175,14 @@ static grebe_status walk_names(struct glob *g, const char *folder, const char *n
             GREBE_TRY(mem_fail(err, strlen(f.name), "a path"));
         }
         bool is_end = rest[0] == '\0';
-        bool may_enter = (is_deep || !is_end) && is_folder(g, path, f.kind, is_deep);
-        bool is_link = is_deep && f.kind == IO_OTHER && is_folder(g, path, f.kind, false);
-        if (is_end && !(is_deep && may_enter) && !is_link) {
+        if (is_end && !is_deep) {
             GREBE_TRY(add_match(g, path, err));
-        }
-        if (may_enter && is_deep) {
-            GREBE_TRY(walk_names(g, path, "**", rest, depth + 1, err));
-        } else if (may_enter) {
+        } else if (!is_folder(g, path, f.kind)) {
+            GREBE_TRY(is_end ? add_match(g, path, err) : GREBE_OK);
+        } else if (!is_deep) {
             GREBE_TRY(walk(g, path, rest, depth + 1, err));
+        } else if (f.kind == IO_FOLDER) { /* a link may lead back: only a name in the pattern enters it */
+            GREBE_TRY(walk_names(g, path, "**", rest, depth + 1, err));
         }
     }
 out:
@@ -196,15 +194,11 @@ out:
 static grebe_status walk(struct glob *g, const char *folder, const char *pattern, int depth,
                          grebe_error *err)
 {
-    size_t n = strcspn(pattern, "/");
-    size_t slashes = strspn(pattern + n, "/");
-    const char *rest = pattern + n + slashes;
-    while (n == 2 && strncmp(pattern, "**/**", 5) == 0 && (pattern[5] == '/' || pattern[5] == '\0')) {
-        pattern += n + slashes; /* two in a row are one */
-        n = strcspn(pattern, "/");
-        slashes = strspn(pattern + n, "/");
-        rest = pattern + n + slashes;
+    while (strncmp(pattern, "**/**", 5) == 0 && (pattern[5] == '/' || pattern[5] == '\0')) {
+        pattern += 3; /* two in a row are one */
     }
+    size_t n = strcspn(pattern, "/");
+    const char *rest = pattern + n + strspn(pattern + n, "/");
     char *part = arena_str(g->arena, pattern, n);
     if (part == NULL) {
         return mem_fail(err, n, "a pattern");
