@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GITVDB_VDB_REPO_H
+#define GREBE_GITVDB_VDB_REPO_H
+
+/*
+ * A Git repository as the rest of the room sees it: objects by id, one pack for each write, references that change only from
+ * what was read. All of libgit2 is behind this header (vdb_repo*.c, vdb_pack.c, vdb_remote.c).
+ * Reads may come from several threads; writes from one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/region.h"
+#include "grebe/context.h"
+
+struct vdb_oid {
+    unsigned char bytes[20];
+};
+enum { VDB_OID_HEX = 40 };
+void vdb_oid_hex(const struct vdb_oid *oid, char hex[VDB_OID_HEX + 1]);
+bool vdb_oid_equal(const struct vdb_oid *a, const struct vdb_oid *b);
+
+enum vdb_object { VDB_COMMIT = 1, VDB_TREE = 2, VDB_BLOB = 3, VDB_TAG = 4 };
+
+/** Id of an object: SHA-1 of "<type> <len>\0" and the bytes (libcrypto, ~1.5 GB/s). */
+void vdb_oid_of(enum vdb_object type, const void *bytes, size_t len, struct vdb_oid *out);
+
+struct vdb_repo;
+
+enum vdb_repo_mode {
+    VDB_REPO_EXISTING,  /* must exist: bare or not, no search upwards; worktrees and alternates work */
+    VDB_REPO_CREATE,    /* a missing path or an empty folder becomes a bare repository */
+    VDB_REPO_INIT,      /* `init`: a normal repository; an existing one is taken as it is */
+    VDB_REPO_INIT_BARE
+};
+
+/**
+ * @param out Owned, close with vdb_repo_close().
+ * @return GREBE_OK; GREBE_ENOTFOUND (no such path); GREBE_EINVAL (a folder with other things); GREBE_EUNSUPPORTED
+ *         (SHA-256 repository); GREBE_EIO; GREBE_ENOMEM.
+ */
+grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_mode mode,
+                           struct vdb_repo **out, grebe_error *err);
+void vdb_repo_close(struct vdb_repo *r);
+bool vdb_repo_is_bare(const struct vdb_repo *r);
+/** As `init` prints it. Borrowed. */
+const char *vdb_repo_path(const struct vdb_repo *r);
+
+/**
+ * The bytes of an object, whose hash is checked.
+ *
+ * @param out  Owned region; release with region_drop(). *len may be 0.
+ * @return GREBE_OK; GREBE_ENOTFOUND (no such object); GREBE_ECORRUPT (hash or type); GREBE_EIO; GREBE_ENOMEM.
+ */
+grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
+                             struct region **out, const unsigned char **bytes, size_t *len,
+                             grebe_error *err);
+/** Type and size without the bytes; packs tell it cheaply. */
+grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type,
+                             uint64_t *size, grebe_error *err);
+bool vdb_object_exists(struct vdb_repo *r, const struct vdb_oid *oid);
+
+/* ---- trees ---- */
+
+struct vdb_tree_entry {
+    uint32_t mode;    /* 040000 tree, 0100644 blob, … */
+    const char *name; /* borrowed, NUL-terminated */
+    struct vdb_oid oid;
+};
+struct vdb_tree {
+    struct region *region;          /* holds the names */
+    struct vdb_tree_entry *entries; /* shape [n], in git's order */
+    size_t n;
+    const grebe_allocator *a;
+};
+/** GREBE_OK; GREBE_ECORRUPT (bytes that are no tree, order, a name with '/', empty, "." or ".."). */
+grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out,
+                           grebe_error *err);
+void vdb_tree_release(struct vdb_tree *t);
+const struct vdb_tree_entry *vdb_tree_find(const struct vdb_tree *t, const char *name);
+static inline bool vdb_entry_is_tree(const struct vdb_tree_entry *e) { return e->mode == 040000; }
+/** The bytes of a tree object from entries in any order (they are sorted). */
+grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct buf *out,
+                             grebe_error *err);
+
+/* ---- writing: one pack ---- */
+
+struct vdb_pack;
+/** Nothing is visible before vdb_pack_publish(). @param out Owned, end with vdb_pack_free(). */
+grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_error *err);
+/**
+ * Put an object into the pack unless the pack or the repository has it.
+ *
+ * @param bytes Borrowed for the call.
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored).
+ */
+grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len,
+                          int level, struct vdb_oid *out, grebe_error *err);
+/**
+ * Put an older version of an object in as a delta against a newer one, which is or will be in this pack.
+ *
+ * @param delta Git's delta instructions (vdb_delta.h), borrowed for the call.
+ */
+grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
+                                const struct vdb_oid *base, const void *delta, size_t len,
+                                grebe_error *err);
+/** Bytes of an object added to this pack or in the repository (the pack need not be published). */
+uint64_t vdb_pack_bytes(const struct vdb_pack *p);
+/** fsync, index, rename into objects/pack: the objects are there for everybody. A pack without objects publishes nothing. */
+grebe_status vdb_pack_publish(struct vdb_pack *p, grebe_error *err);
+/** Drop what was not published. NULL accepted. */
+void vdb_pack_free(struct vdb_pack *p);
+
+/* ---- references and commits ---- */
+
+/** "refs/git-vdb/collections/NAME" to its commit and root tree. GREBE_ENOTFOUND: no such collection. */
+grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *commit,
+                          struct vdb_oid *root, grebe_error *err);
+/**
+ * Let the reference be `commit` if it is still `old` (NULL: if it does not exist).
+ * @return GREBE_OK; GREBE_ECONFLICT (it is not; or somebody holds its lock file: then RETRYABLE is set); GREBE_EEXISTS (old is
+ *         NULL and it exists); GREBE_EIO.
+ */
+grebe_status vdb_ref_update(struct vdb_repo *r, const char *name, const struct vdb_oid *old,
+                            const struct vdb_oid *commit, grebe_error *err);
+/** Remove it if it is still `old`. */
+grebe_status vdb_ref_delete(struct vdb_repo *r, const char *name, const struct vdb_oid *old,
+                            grebe_error *err);
+/** Names of all collections in the order of their bytes. @param out Owned array of owned strings in ar. */
+grebe_status vdb_ref_list(struct vdb_repo *r, struct arena *ar, const char *const **out, size_t *n,
+                          grebe_error *err);
+/** 1-128 bytes of [A-Za-z0-9._-], not "." at either end, no "..". GREBE_OK; GREBE_EINVAL. */
+grebe_status vdb_name_check(const char *name, grebe_error *err);
+
+/** Add a commit to the pack: author and committer "git-vdb <git-vdb@localhost>", time from the context's clock or
+ *  SOURCE_DATE_EPOCH (then UTC). @param parent NULL: none. */
+grebe_status vdb_commit_add(struct vdb_pack *p, const struct vdb_oid *root,
+                            const struct vdb_oid *const *parents, size_t n_parents,
+                            const char *message, struct vdb_oid *out, grebe_error *err);
+
+/** A commit as history shows it; strings in the arena. */
+struct vdb_commit {
+    struct vdb_oid oid, root;
+    struct vdb_oid parent; /* the first */
+    bool has_parent;
+    const char *message;
+    int64_t time_seconds;
+};
+grebe_status vdb_commit_read(struct vdb_repo *r, const struct vdb_oid *oid, struct arena *ar,
+                             struct vdb_commit *out, grebe_error *err);
+/** Newest common ancestor; GREBE_ENOTFOUND: none. */
+grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const struct vdb_oid *b,
+                            struct vdb_oid *out, grebe_error *err);
+/**
+ * Any expression that git takes for a revision. *is_commit false: a bare tree, commit is unset.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL ("revision is not a commit or tree").
+ */
+grebe_status vdb_revision(struct vdb_repo *r, const char *text, bool *is_commit,
+                          struct vdb_oid *commit, struct vdb_oid *root, grebe_error *err);
+
+/* ---- elsewhere ---- */
+
+/** Push the collection's reference; a remote is a name or a path or an address. GREBE_ECONFLICT: not a fast-forward. */
+grebe_status vdb_push(struct vdb_repo *r, const char *name, const char *remote, grebe_error *err);
+/** Fetch into refs/git-vdb/remotes/REMOTE/NAME, then fast-forward or create the collection. */
+grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
+                      struct vdb_oid *root, grebe_error *err);
+/** Packs of a repository into one, unreachable objects older than `grace_seconds` dropped: `git gc` where git is installed. */
+grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err);
+
+#endif
