@@ -57,10 +57,15 @@ static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remo
 {
     char shown[160];
     error_quote(shown, sizeof shown, remote, strlen(remote));
-    int code = git_remote_lookup(out, r->git, remote);
+    git_repository *git = NULL;
+    grebe_status st = vdb_repo_git(r, &git, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int code = git_remote_lookup(out, git, remote);
     *is_named = code == 0;
     if ((code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) && is_place(remote)) {
-        code = git_remote_create_anonymous(out, r->git, remote);
+        code = git_remote_create_anonymous(out, git, remote);
     } else if (code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "no remote \"%s\" in %s, and no repository of this path", shown, r->path);
     }
@@ -202,12 +207,7 @@ grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
         st = vdb_ref_update(r, name, &old, &tip, err);
         goto out;
     }
-    GREBE_TRY(is_ahead(r, &old, &tip, &can_forward, err));
-    if (can_forward) { /* what the remote has is part of what is here */
-        *root = old_root;
-        goto out;
-    }
-    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": both sides have commits of their own",
+    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": it has commits that the remote lacks",
                     name);
 out:
     git_remote_free(from);
