@@ -144,11 +144,11 @@ static grebe_status read_components(struct line *l, float *row, size_t dim)
     float ignored;
     for (;; l->p++) {
         float *out = l->n < dim ? row + l->n : &ignored;
+        l->p = vdb_skip_space(l->p, end);
         const char *p = fast_float(l->p, end, out);
         if (p != NULL) {
             l->p = p;
         } else {
-            l->p = vdb_skip_space(l->p, end);
             GREBE_TRY(read_component(l, out));
         }
         l->n++;
