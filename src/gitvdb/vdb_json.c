@@ -13,6 +13,7 @@ struct parser {
     struct arena *ar;
     const char *p, *end;
     const struct vdb_text *text;
+    bool is_unique;     /* a key that stands twice is an error */
     struct buf stack;   /* members of the open arrays and objects (a key of NULL in arrays) */
     struct buf scratch; /* a string being decoded */
     grebe_error *err;
@@ -153,6 +154,9 @@ static grebe_status order_members(struct parser *ps, struct vdb_member *m, size_
             m[kept++] = m[i];
         }
     }
+    if (ps->is_unique && kept < n) {
+        return fail_at(ps, ps->p - 1, "each key once before the end of the object");
+    }
     out->object.members = m;
     out->object.n = kept;
     return GREBE_OK;
@@ -275,28 +279,34 @@ static grebe_status parse_value(struct parser *ps, int depth, struct vdb_value *
     return fail_at(ps, ps->p, "a value");
 }
 
-grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
-                               const char **after, struct vdb_value *out, grebe_error *err)
+static grebe_status parse_at(struct parser *ps, int depth, const char **after, struct vdb_value *out)
 {
-    struct parser ps = { ar, p, text->end, text, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
-    grebe_status st = parse_value(&ps, depth, out);
-    *after = ps.p;
-    buf_release(&ps.stack);
-    buf_release(&ps.scratch);
+    grebe_status st = parse_value(ps, depth, out);
+    *after = ps->p;
+    buf_release(&ps->stack);
+    buf_release(&ps->scratch);
     return st;
 }
 
-grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
-                            const struct vdb_value **out, grebe_error *err)
+grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
+                               const char **after, struct vdb_value *out, grebe_error *err)
+{
+    struct parser ps = { ar, p, text->end, text, false, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
+    return parse_at(&ps, depth, after, out);
+}
+
+static grebe_status parse_whole(struct arena *ar, const char *text, size_t len, bool is_unique,
+                                const struct vdb_value **out, grebe_error *err)
 {
     const struct vdb_text whole = { text, len > 0 ? text + len : text, false };
     const char *p = vdb_skip_space(text, whole.end);
+    struct parser ps = { ar, p, whole.end, &whole, is_unique, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
     *out = NULL;
     struct vdb_value *root = arena_alloc(ar, sizeof *root);
     if (root == NULL) {
         return mem_fail(err, sizeof *root, "JSON");
     }
-    grebe_status st = vdb_json_parse_at(ar, &whole, p, 0, &p, root, err);
+    grebe_status st = parse_at(&ps, 0, &p, root);
     if (st != GREBE_OK) {
         return st;
     }
@@ -307,6 +317,18 @@ grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
     }
     *out = root;
     return GREBE_OK;
+}
+
+grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
+                            const struct vdb_value **out, grebe_error *err)
+{
+    return parse_whole(ar, text, len, false, out, err);
+}
+
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
+                                   const struct vdb_value **out, grebe_error *err)
+{
+    return parse_whole(ar, text, len, true, out, err);
 }
 
 const struct vdb_value *vdb_json_get(const struct vdb_value *v, const char *key, size_t key_len)

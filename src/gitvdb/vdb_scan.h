@@ -83,6 +83,10 @@ grebe_status vdb_fault_fail(const struct vdb_fault *fault, const struct vdb_text
 grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
                                const char **after, struct vdb_value *out, grebe_error *err);
 
+/** vdb_json_parse() of a text that people write: a key that stands twice in an object is an error. */
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
+                                   const struct vdb_value **out, grebe_error *err);
+
 /** Behind the canonical value at p; NULL: it is none. Floats as vdb_json_is_canonical_object() says; with is_unstable: *is_unstable
  *  is set when one is not read back to itself by the format's rule. */
 const char *vdb_scan_canonical(const char *p, const char *end, int depth, bool *is_unstable);
