@@ -125,6 +125,17 @@ out:
     return st;
 }
 
+static bool has_vectors(struct vdb_shard *sh)
+{
+    if (!sh->exists) {
+        return true;
+    }
+    pthread_mutex_lock(&sh->lock); /* another search may be loading it */
+    const bool is_loaded = (sh->loaded & VDB_PART_VECTORS) != 0;
+    pthread_mutex_unlock(&sh->lock);
+    return is_loaded;
+}
+
 /* The second search of a snapshot that is all in memory makes the copy; without memory for it searches are slower. */
 static grebe_status make_coded(struct vdb_snapshot *s, const struct vdb_work *work, grebe_error *err)
 {
@@ -136,7 +147,7 @@ static grebe_status make_coded(struct vdb_snapshot *s, const struct vdb_work *wo
         return GREBE_OK;
     }
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        if (s->shards[i].exists && (s->shards[i].loaded & VDB_PART_VECTORS) == 0) {
+        if (!has_vectors(s->shards + i)) {
             return GREBE_OK;
         }
         n += s->shards[i].n;

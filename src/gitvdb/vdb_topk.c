@@ -153,7 +153,7 @@ grebe_status vdb_load_shards(struct vdb_snapshot *s, const struct vdb_work *work
     size_t n = 0;
 
     for (uint32_t shard = 0; shard < VDB_SHARDS; shard++) {
-        if ((shards >> shard & 1) != 0 && (s->shards[shard].loaded & parts) != parts) {
+        if ((shards >> shard & 1) != 0) {
             l.shards[n++] = shard;
         }
     }
