@@ -143,7 +143,7 @@ grebe_status vdb_snapshot_open(struct vdb_repo *repo, const struct vdb_oid *root
     s->repo = repo;
     s->a = a;
     s->root = *root;
-    s->ar = (struct arena)ARENA_INIT(a);
+    s->ar = ARENA_INIT(a);
     pthread_mutex_init(&s->lock, NULL);
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         pthread_mutex_init(&s->shards[i].lock, NULL);
