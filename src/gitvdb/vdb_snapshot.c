@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gitvdb/vdb_codes.h"
 #include "gitvdb/vdb_lsh.h"
 
 static const struct {
@@ -182,6 +183,7 @@ void vdb_snapshot_close(struct vdb_snapshot *s)
         pthread_mutex_destroy(&shard->lock);
     }
     drop_index(s);
+    vdb_coded_free(atomic_load(&s->coded));
     pthread_mutex_destroy(&s->lock);
     arena_release(&s->ar);
     mem_free(s->a, s, sizeof *s);
