@@ -4,11 +4,11 @@
 
 /* A repository from the inside, and what the files on libgit2 share. Only files about repositories include this. */
 
-#include <git2.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "base/context_internal.h"
+#include "gitvdb/vdb_git_api.h"
 #include "gitvdb/vdb_repo.h"
 #include "gitvdb/vdb_store.h"
 
@@ -21,9 +21,10 @@ struct vdb_repo {
     char *common;   /* with objects and references: another one than git_dir only in a worktree */
     char *objects;  /* common/objects */
     struct vdb_store *store;
-    pthread_mutex_t mutex; /* of the next two */
+    pthread_mutex_t mutex; /* of what follows, until it is set */
     bool is_git_started;
     git_repository *git; /* NULL: not needed yet */
+    struct vdb_git_api api; /* set when is_git_started */
 };
 
 /** The repository in libgit2, opened at the first call. Borrowed from r. */
@@ -32,7 +33,7 @@ grebe_status vdb_repo_git(struct vdb_repo *r, git_repository **out, grebe_error 
 grebe_status vdb_repo_refresh(struct vdb_repo *r, grebe_error *err);
 
 /** A failed call of libgit2 as a status, its message behind the one given here. */
-grebe_status vdb_git_fail(grebe_error *err, int code, const char *fmt, ...) GREBE_PRINTF(3, 4);
+grebe_status vdb_git_fail(const struct vdb_repo *r, grebe_error *err, int code, const char *fmt, ...) GREBE_PRINTF(4, 5);
 
 struct vdb_repo *vdb_pack_repo(const struct vdb_pack *p);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/endian.h"
 #include "gitvdb/vdb_delta.h"
 #include "gitvdb/vdb_zlib.h"
 
@@ -12,11 +13,6 @@ enum { OID = 20, FAN_OUT = 256 * 4, INDEX_TRAILER = 2 * OID, PACK_HEADER = 12, O
 
 /* RFC 1951: a byte of deflate stands for at most 1032. A length beyond that is a lie, found before memory is asked for. */
 enum { INFLATE_RATIO = 1032 };
-
-static uint32_t load_be32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 /* ---- the index ---- */
 

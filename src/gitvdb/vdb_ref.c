@@ -149,9 +149,9 @@ grebe_status vdb_ref_value(struct vdb_repo *r, const char *ref, bool *is_there, 
     if (st != GREBE_OK) {
         return st;
     }
-    int code = git_reference_name_to_id(&id, git, ref);
+    int code = r->api.reference_name_to_id(&id, git, ref);
     if (code < 0 && code != GIT_ENOTFOUND) {
-        return vdb_git_fail(err, code, "%s", ref);
+        return vdb_git_fail(r, err, code, "%s", ref);
     }
     *is_there = code == 0;
     *out = vdb_oid_of_git(&id);

@@ -157,25 +157,24 @@ grebe_status vdb_ref_delete(struct vdb_repo *r, const char *name, const struct v
     if (st != GREBE_OK) {
         return st;
     }
-    int code = git_reference_lookup(&reference, git, ref);
+    int code = r->api.reference_lookup(&reference, git, ref);
     if (code == GIT_ENOTFOUND) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "no collection \"%s\" in %s", name, r->path);
     }
     if (code < 0) {
-        return vdb_git_fail(err, code, "%s", ref);
+        return vdb_git_fail(r, err, code, "%s", ref);
     }
-    const git_oid *target = git_reference_target(reference);
-    git_oid expected = vdb_git_oid(old);
-    if (target == NULL || git_oid_cmp(target, &expected) != 0) {
+    const git_oid *target = r->api.reference_target(reference);
+    if (target == NULL || memcmp(target->id, old->bytes, sizeof old->bytes) != 0) {
         st = moved(name, err);
     } else {
-        code = git_reference_delete(reference); /* compares again, under the lock */
+        code = r->api.reference_delete(reference); /* compares again, under the lock */
         if (code == GIT_EMODIFIED) {
             st = moved(name, err);
         } else if (code < 0) {
-            st = vdb_git_fail(err, code, "%s", ref);
+            st = vdb_git_fail(r, err, code, "%s", ref);
         }
     }
-    git_reference_free(reference);
+    r->api.reference_free(reference);
     return st;
 }

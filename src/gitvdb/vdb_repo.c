@@ -46,9 +46,9 @@ static grebe_status status_of_git(int code, const git_error *e)
     }
 }
 
-grebe_status vdb_git_fail(grebe_error *err, int code, const char *fmt, ...)
+grebe_status vdb_git_fail(const struct vdb_repo *r, grebe_error *err, int code, const char *fmt, ...)
 {
-    const git_error *e = git_error_last();
+    const git_error *e = r->api.error_last();
     grebe_status st = status_of_git(code, e);
     char what[256], why[256];
     va_list args;
@@ -100,18 +100,19 @@ static grebe_status make_repository(struct vdb_repo *r, enum vdb_repo_mode mode,
         }
     }
     git_repository_init_options options;
-    git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    r->api.repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
     options.flags = GIT_REPOSITORY_INIT_MKDIR | GIT_REPOSITORY_INIT_MKPATH;
     if (mode != VDB_REPO_INIT) {
         options.flags |= GIT_REPOSITORY_INIT_BARE;
     }
-    int code = git_repository_init_ext(&r->git, r->path, &options);
-    return code < 0 ? vdb_git_fail(err, code, "%s: cannot make a repository", r->path) : GREBE_OK;
+    int code = r->api.repository_init_ext(&r->git, r->path, &options);
+    return code < 0 ? vdb_git_fail(r, err, code, "%s: cannot make a repository", r->path) : GREBE_OK;
 }
 
-static grebe_status open_failed(const char *path, int code, grebe_error *err)
+static grebe_status open_failed(const struct vdb_repo *r, int code, grebe_error *err)
 {
-    const git_error *e = git_error_last();
+    const char *path = r->path;
+    const git_error *e = r->api.error_last();
     struct stat info;
     if (code == GIT_ENOTFOUND && stat(path, &info) == 0) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a Git repository, found a %s without one", path,
@@ -123,7 +124,7 @@ static grebe_status open_failed(const char *path, int code, grebe_error *err)
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: %s", path,
                           error_quote(why, sizeof why, e->message, strlen(e->message)));
     }
-    return vdb_git_fail(err, code, "%s: cannot open the repository", path);
+    return vdb_git_fail(r, err, code, "%s: cannot open the repository", path);
 }
 
 /* Ids of objects are 20 bytes everywhere in the room. */
@@ -132,38 +133,43 @@ static grebe_status check_format(struct vdb_repo *r, grebe_error *err)
     git_config *config = NULL;
     git_config_entry *entry = NULL;
     grebe_status st = GREBE_OK;
-    int code = git_repository_config_snapshot(&config, r->git);
+    int code = r->api.repository_config_snapshot(&config, r->git);
     if (code < 0) {
-        return vdb_git_fail(err, code, "%s: cannot read the configuration", r->path);
+        return vdb_git_fail(r, err, code, "%s: cannot read the configuration", r->path);
     }
-    if (git_config_get_entry(&entry, config, "extensions.objectformat") == 0 && strcmp(entry->value, "sha1") != 0) {
+    if (r->api.config_get_entry(&entry, config, "extensions.objectformat") == 0 && strcmp(entry->value, "sha1") != 0) {
         char name[40];
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a repository of SHA-1 objects, found \"%s\"", r->path,
                         error_quote(name, sizeof name, entry->value, strlen(entry->value)));
     }
-    git_config_entry_free(entry);
-    git_config_free(config);
+    r->api.config_entry_free(entry);
+    r->api.config_free(config);
     return st;
 }
 
 /* Settings that libgit2 has once for the whole process: the same values each time, so that it does not matter who writes them. */
-static void set_options(void)
+static void set_options(const struct vdb_repo *r)
 {
     static const char *extensions[] = { "objectformat", "worktreeconfig", "preciousobjects", "partialclone" };
-    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
-    git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
-    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, sizeof extensions / sizeof extensions[0]);
+    r->api.libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
+    r->api.libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+    r->api.libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, sizeof extensions / sizeof extensions[0]);
 }
 
 static grebe_status start_git(struct vdb_repo *r, grebe_error *err)
 {
     if (!r->is_git_started) {
-        int code = git_libgit2_init();
+        grebe_status st = vdb_git_load(&r->api, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        int code = r->api.libgit2_init();
         if (code < 0) {
+            vdb_git_unload(&r->api);
             return GREBE_FAIL(err, GREBE_EIO, "libgit2 cannot start");
         }
         if (code == 1) {
-            set_options();
+            set_options(r);
         }
         r->is_git_started = true;
     }
@@ -176,9 +182,9 @@ grebe_status vdb_repo_git(struct vdb_repo *r, git_repository **out, grebe_error 
     pthread_mutex_lock(&r->mutex);
     grebe_status st = start_git(r, err);
     if (st == GREBE_OK && r->git == NULL) {
-        int code = git_repository_open_ext(&r->git, r->git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+        int code = r->api.repository_open_ext(&r->git, r->git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
         if (code < 0) {
-            st = open_failed(r->path, code, err);
+            st = open_failed(r, code, err);
         }
     }
     *out = r->git;
@@ -212,19 +218,19 @@ static grebe_status open_with_git(struct vdb_repo *r, enum vdb_repo_mode mode, g
     if (st != GREBE_OK) {
         return st;
     }
-    int code = git_repository_open_ext(&r->git, r->path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+    int code = r->api.repository_open_ext(&r->git, r->path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
     if (code == GIT_ENOTFOUND && mode != VDB_REPO_EXISTING) {
         st = make_repository(r, mode, err);
     } else if (code < 0) {
-        st = open_failed(r->path, code, err);
+        st = open_failed(r, code, err);
     }
     if (st != GREBE_OK) {
         return st;
     }
     GREBE_TRY(check_format(r, err));
-    r->is_bare = git_repository_is_bare(r->git) != 0;
-    GREBE_TRY(set_path(r, &r->git_dir, git_repository_path(r->git), "", err));
-    st = set_path(r, &r->common, git_repository_commondir(r->git), "", err);
+    r->is_bare = r->api.repository_is_bare(r->git) != 0;
+    GREBE_TRY(set_path(r, &r->git_dir, r->api.repository_path(r->git), "", err));
+    st = set_path(r, &r->common, r->api.repository_commondir(r->git), "", err);
 out:
     return st;
 }
@@ -277,9 +283,10 @@ void vdb_repo_close(struct vdb_repo *r)
         return;
     }
     vdb_store_close(r->store);
-    git_repository_free(r->git);
     if (r->is_git_started) {
-        git_libgit2_shutdown();
+        r->api.repository_free(r->git);
+        r->api.libgit2_shutdown();
+        vdb_git_unload(&r->api);
     }
     pthread_mutex_destroy(&r->mutex);
     str_free(r->a, r->objects);

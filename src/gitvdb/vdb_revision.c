@@ -14,12 +14,12 @@ grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const s
     if (st != GREBE_OK) {
         return st;
     }
-    int code = git_merge_base(&base, git, &x, &y);
+    int code = r->api.merge_base(&base, git, &x, &y);
     if (code == GIT_ENOTFOUND) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "the two commits have no common ancestor");
     }
     if (code < 0) {
-        return vdb_git_fail(err, code, "cannot find a common ancestor");
+        return vdb_git_fail(r, err, code, "cannot find a common ancestor");
     }
     *out = vdb_oid_of_git(&base);
     return GREBE_OK;
@@ -42,12 +42,12 @@ static grebe_status resolve(struct vdb_repo *r, const char *text, const char *sh
     if (st != GREBE_OK) {
         return st;
     }
-    int code = git_revparse_single(&object, git, text);
+    int code = r->api.revparse_single(&object, git, text);
     if (code < 0) {
-        return vdb_git_fail(err, code, "revision \"%s\"", shown);
+        return vdb_git_fail(r, err, code, "revision \"%s\"", shown);
     }
-    *out = vdb_oid_of_git(git_object_id(object));
-    git_object_free(object);
+    *out = vdb_oid_of_git(r->api.object_id(object));
+    r->api.object_free(object);
     return GREBE_OK;
 }
 
