@@ -17,8 +17,7 @@ static bool is_same_object(const struct vdb_value *a, const struct vdb_value *b)
     for (; i < a->object.n; i++) { /* both sorted */
         const struct vdb_member *x = &a->object.members[i];
         const struct vdb_member *y = &b->object.members[i];
-        if (!is_same_text(x->key, x->key_len, y->key, y->key_len) ||
-            !vdb_json_equal(&x->value, &y->value)) {
+        if (!is_same_text(x->key, x->key_len, y->key, y->key_len) || !vdb_json_equal(&x->value, &y->value)) {
             return false;
         }
     }

@@ -121,7 +121,8 @@ static void test_filter__strict__names_the_place(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        { "{\"must\":[{\"key\":\"b\",\"range\":{\"gte\":\"1\"}}]}", "must[0].range.gte: expected a number, found a string" },
+        { "{\"must\":[{\"key\":\"b\",\"range\":{\"gte\":\"1\"}}]}",
+          "must[0].range.gte: expected a number, found a string" },
         { "{\"must\":[{}]}", "must[0]: expected a condition" },
         { "{\"should\":[{\"has_field\":\"a\"},{\"foo\":1}]}", "should[1]: expected a condition" },
         { "{\"foo\":1}", "filter: expected must, should or must_not" },
@@ -142,7 +143,8 @@ static void test_filter__strict__names_the_place(void **state)
         { "{\"must\":[{\"any\":[1]}]}", "must[0].key: expected a string, found nothing" },
         { "{\"must\":[{\"key\":\"a\"}]}", "must[0]: expected match, range, any, none or contains beside key" },
         { "{\"must\":[{\"key\":\"a\",\"mtch\":{\"value\":1}}]}", "must[0]: expected match, range" },
-        { "{\"must\":[{\"key\":\"a\",\"match\":1}]}", "must[0].match: expected an object with \"value\", found an integer" },
+        { "{\"must\":[{\"key\":\"a\",\"match\":1}]}",
+          "must[0].match: expected an object with \"value\", found an integer" },
         { "{\"must\":[{\"key\":\"a\",\"match\":{\"x\":1}}]}", "must[0].match.value: expected a value, found nothing" },
         { "{\"must\":[{\"key\":\"a\",\"match\":{\"value\":[]}}]}", "must[0].match.value: expected a string, a number" },
         { "{\"must\":[{\"key\":\"a\",\"range\":[1]}]}", "must[0].range: expected an object" },
@@ -240,10 +242,11 @@ static void test_filter__unstable_float__compared_as_it_was_written(void **state
 static void test_filter__text_that_is_no_payload__never_read_past(void **state)
 {
     (void)state;
-    static const char filter[] =
-        "{\"should\":[{\"key\":\"a.b\",\"match\":{\"value\":1}},{\"key\":\"c\",\"contains\":\"x\"},{\"key\":\"n\",\"range\":{}},"
-        "{\"document_contains\":\"zzz\"},{\"key\":\"s\",\"any\":[\"q\"]}]}";
-    static const char payload[] = "{\"a\":{\"b\":2},\"c\":[1,\"y\",[{}]],\"document\":\"a\\n\\u0001\\\\\",\"n\":\"-1.5e+20\",\"s\":\"\\\"\"}";
+    static const char filter[] = "{\"should\":[{\"key\":\"a.b\",\"match\":{\"value\":1}},{\"key\":\"c\",\"contains\":"
+                                 "\"x\"},{\"key\":\"n\",\"range\":{}},"
+                                 "{\"document_contains\":\"zzz\"},{\"key\":\"s\",\"any\":[\"q\"]}]}";
+    static const char payload[] =
+        "{\"a\":{\"b\":2},\"c\":[1,\"y\",[{}]],\"document\":\"a\\n\\u0001\\\\\",\"n\":\"-1.5e+20\",\"s\":\"\\\"\"}";
     struct vdb_filter *f = NULL;
     struct vdb_filter_state *s = NULL;
     struct vdb_id id = { true, 1, NULL, 0 };

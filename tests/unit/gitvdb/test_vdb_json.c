@@ -198,7 +198,9 @@ static void test_json__malformed__place_is_named(void **state)
         { "\"\xed\xa0\x80\"", "UTF-8" },
         { "1 2", "column 3: expected the end" },
         { "\xef\xbb\xbf{}", "column 1: expected a value" },
-        { "[1,\xc2\xa0" "2]", "column 4" },
+        { "[1,\xc2\xa0"
+          "2]",
+          "column 4" },
         { "NaN", "a value" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -236,14 +238,54 @@ static void test_json__not_canonical__is_seen(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "", "{", "}", "[]", "null", "\"a\"", "{} ", " {}", "{ }", "{\"a\": 1}", "{\"a\":1,}", "{\"a\":1 }",
-        "{\"b\":1,\"a\":2}", "{\"a\":1,\"a\":2}", "{\"a\\nb\":1,\"a\\tb\":2}", "{\"ab\":1,\"a\":2}",
-        "{\"a\":01}", "{\"a\":1.50}", "{\"a\":1.00}", "{\"a\":1e5}", "{\"a\":1E-7}", "{\"a\":1e16}", "{\"a\":1e+016}",
-        "{\"a\":-0}", "{\"a\":0.000001}", "{\"a\":0.00}", "{\"a\":1.0e-7}", "{\"a\":0.1e1}", "{\"a\":18446744073709551616}",
-        "{\"a\":\"\\/\"}", "{\"a\":\"\\u0041\"}", "{\"a\":\"\\u000a\"}", "{\"a\":\"\\u001F\"}", "{\"a\":\"\\u00e9\"}",
-        "{\"a\":\"\\u0008\"}", "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}", "{\"a\":\"\\\"}", "{\"a\":tru}", "{\"a\"}", "{\"a\":}",
-        "{\"a\":[1,]}", "{\"a\":[,1]}", "{\"a\":[1 ,2]}", "{\"a\":NaN}", "{\"a\":0.1000000000000000055}",
-        "{\"a\":1.7976931348623157e308}", "{\"\\u00e9\":1}",
+        "",
+        "{",
+        "}",
+        "[]",
+        "null",
+        "\"a\"",
+        "{} ",
+        " {}",
+        "{ }",
+        "{\"a\": 1}",
+        "{\"a\":1,}",
+        "{\"a\":1 }",
+        "{\"b\":1,\"a\":2}",
+        "{\"a\":1,\"a\":2}",
+        "{\"a\\nb\":1,\"a\\tb\":2}",
+        "{\"ab\":1,\"a\":2}",
+        "{\"a\":01}",
+        "{\"a\":1.50}",
+        "{\"a\":1.00}",
+        "{\"a\":1e5}",
+        "{\"a\":1E-7}",
+        "{\"a\":1e16}",
+        "{\"a\":1e+016}",
+        "{\"a\":-0}",
+        "{\"a\":0.000001}",
+        "{\"a\":0.00}",
+        "{\"a\":1.0e-7}",
+        "{\"a\":0.1e1}",
+        "{\"a\":18446744073709551616}",
+        "{\"a\":\"\\/\"}",
+        "{\"a\":\"\\u0041\"}",
+        "{\"a\":\"\\u000a\"}",
+        "{\"a\":\"\\u001F\"}",
+        "{\"a\":\"\\u00e9\"}",
+        "{\"a\":\"\\u0008\"}",
+        "{\"a\":\"\n\"}",
+        "{\"a\":\"\xff\"}",
+        "{\"a\":\"\\\"}",
+        "{\"a\":tru}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":[1,]}",
+        "{\"a\":[,1]}",
+        "{\"a\":[1 ,2]}",
+        "{\"a\":NaN}",
+        "{\"a\":0.1000000000000000055}",
+        "{\"a\":1.7976931348623157e308}",
+        "{\"\\u00e9\":1}",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (vdb_json_is_canonical_object(cases[i], strlen(cases[i]))) {
@@ -322,12 +364,22 @@ static void test_json_equal__classes_and_zeros(void **state)
         const char *a, *b;
         bool is_equal;
     } cases[] = {
-        { "0.0", "-0.0", true },  { "0", "0.0", false },           { "1", "1", true },
-        { "1", "2", false },      { "-1", "-1", true },            { "-1", "1", false },
-        { "[1]", "[1,2]", false }, { "{\"a\":1,\"b\":-0}", "{\"b\":0.0,\"a\":1}", true },
-        { "{\"a\":1}", "{\"b\":1}", false }, { "{\"a\":1}", "{}", false }, { "\"a\"", "\"a\"", true },
-        { "\"a\"", "\"ab\"", false }, { "null", "false", false },  { "true", "true", true },
-        { "[[],{}]", "[[],{}]", true }, { "\"\"", "\"\"", true },
+        { "0.0", "-0.0", true },
+        { "0", "0.0", false },
+        { "1", "1", true },
+        { "1", "2", false },
+        { "-1", "-1", true },
+        { "-1", "1", false },
+        { "[1]", "[1,2]", false },
+        { "{\"a\":1,\"b\":-0}", "{\"b\":0.0,\"a\":1}", true },
+        { "{\"a\":1}", "{\"b\":1}", false },
+        { "{\"a\":1}", "{}", false },
+        { "\"a\"", "\"a\"", true },
+        { "\"a\"", "\"ab\"", false },
+        { "null", "false", false },
+        { "true", "true", true },
+        { "[[],{}]", "[[],{}]", true },
+        { "\"\"", "\"\"", true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena ar = ARENA_INIT(mem_system());
@@ -369,7 +421,8 @@ static void test_json__many_keys_backwards__sorted(void **state)
 static void test_json__no_memory__clean_failure(void **state)
 {
     (void)state;
-    static const char text[] = "{\"b\":[1,2.5,\"\\n long text with an escape\",{\"x\":null}],\"a\":{\"c\":true},\"a\":[[[]]]}";
+    static const char text[] =
+        "{\"b\":[1,2.5,\"\\n long text with an escape\",{\"x\":null}],\"a\":{\"c\":true},\"a\":[[[]]]}";
     bool is_done = false;
     for (size_t fail_at = 1; !is_done; fail_at++) {
         struct test_allocator t;
