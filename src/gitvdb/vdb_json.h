@@ -93,7 +93,7 @@ const char *vdb_json_type_name(enum vdb_json_type type);
 /** As the format compares payloads: numbers are equal when class and value are (so -0.0 equals 0.0). */
 bool vdb_json_equal(const struct vdb_value *a, const struct vdb_value *b);
 
-/** The same of two payloads as text. Equal bytes cost a comparison, others a parse of both. */
+/** The same of two canonical objects as text: all that may differ are the signs of zeros. GREBE_OK; memory: none. */
 grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
                                bool *out, grebe_error *err);
 

@@ -394,6 +394,54 @@ static void test_json_equal__classes_and_zeros(void **state)
     }
 }
 
+static bool is_equal_text(const char *x, size_t x_len, const char *y, size_t y_len)
+{
+    bool is_equal = false;
+    grebe_error err = GREBE_ERROR_INIT;
+    assert_ok(vdb_payload_equal(mem_system(), x, x_len, y, y_len, &is_equal, &err));
+    return is_equal;
+}
+
+static void test_json_payload_equal__as_the_trees(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool is_equal;
+    } cases[] = {
+        { "{}", "{}", true },
+        { "{\"a\":0.0}", "{\"a\":-0.0}", true },
+        { "{\"a\":[0.0,-0.0],\"b\":{\"c\":-0.0}}", "{\"a\":[-0.0,0.0],\"b\":{\"c\":0.0}}", true },
+        { "{\"a\":\"0.0\"}", "{\"a\":\"-0.0\"}", false },
+        { "{\"a\":\"\\\",0.0,\"}", "{\"a\":\"\\\",-0.0,\"}", false },
+        { "{\"a\":\"\\\\\",\"b\":0.0}", "{\"a\":\"\\\\\",\"b\":-0.0}", true },
+        { "{\"a\":0.05}", "{\"a\":-0.05}", false },
+        { "{\"a\":0}", "{\"a\":-0.0}", false },
+        { "{\"a\":1e-7}", "{\"a\":1e+7}", false },
+        { "{\"a\":0.0}", "{\"a\":0.0,\"b\":1}", false },
+        { "{\"a\":-5}", "{\"a\":0.0}", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena ar = ARENA_INIT(mem_system());
+        const struct vdb_value *a = NULL;
+        const struct vdb_value *b = NULL;
+        grebe_error err = GREBE_ERROR_INIT;
+        const char *x = cases[i].a;
+        const char *y = cases[i].b;
+        assert_ok(parse(&ar, x, strlen(x), &a, &err));
+        assert_ok(parse(&ar, y, strlen(y), &b, &err));
+        assert_int_equal(vdb_json_equal(a, b), cases[i].is_equal);
+        assert_int_equal(is_equal_text(x, strlen(x), y, strlen(y)), cases[i].is_equal);
+        assert_int_equal(is_equal_text(y, strlen(y), x, strlen(x)), cases[i].is_equal);
+        for (size_t cut = 0; cut < strlen(x); cut++) {
+            assert_false(is_equal_text(x, cut, y, strlen(y)));
+        }
+        arena_release(&ar);
+    }
+    /* stored floats that the format's rule would read as their neighbours are compared as they stand */
+    assert_false(is_equal_text("{\"f\":0.9995533555576893}", 24, "{\"f\":0.9995533555576892}", 24));
+}
+
 static void test_json__many_keys_backwards__sorted(void **state)
 {
     (void)state;
@@ -460,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_json__unstable_float__canonical_under_right_rounding),
         cmocka_unit_test(test_json_print__forms__as_the_original),
         cmocka_unit_test(test_json_equal__classes_and_zeros),
+        cmocka_unit_test(test_json_payload_equal__as_the_trees),
         cmocka_unit_test(test_json__many_keys_backwards__sorted),
         cmocka_unit_test(test_json__no_memory__clean_failure),
     };
