@@ -100,6 +100,7 @@ grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_err
     p->entries = BUF_INIT(r->a);
     p->bases = BUF_INIT(r->a);
     vdb_deflater_init(&p->deflater, r->a);
+    vdb_store_begin(r->store);
     grebe_status st = buf_put(&p->pending, header, sizeof header, err);
     if (st == GREBE_OK) {
         st = grow_slots(p, err);

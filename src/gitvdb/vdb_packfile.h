@@ -24,7 +24,7 @@ struct vdb_packfile {
     size_t n_large;
     pthread_mutex_t mutex;         /* of `pack` */
     struct io_shared_file *pack;   /* NULL: not opened yet */
-    atomic_bool is_young;          /* touched by vdb_store_touch() */
+    atomic_uint touched_in;        /* the writing in which vdb_store_touch() made it young; 0: none */
 };
 
 /** Map and check the index. @param stem Copied. @param out One reference. GREBE_OK; GREBE_ECORRUPT; GREBE_EIO; GREBE_ENOMEM. */

@@ -32,6 +32,7 @@ struct vdb_store {
     char *objects;
     pthread_mutex_t mutex;   /* of `listing` */
     struct listing *listing; /* NULL: not looked yet */
+    atomic_uint writing;     /* number of the latest vdb_store_begin() */
 };
 
 static size_t n_folders(const struct listing *l) { return l->folders.len / sizeof(char *); }
@@ -455,10 +456,10 @@ static bool find_object(struct vdb_store *s, const struct vdb_oid *oid, bool is_
         uint32_t at = 0;
         struct vdb_packfile *p = pack_at(l, i);
         found = vdb_packfile_find(p, oid, &at);
-        if (found && is_touched && !atomic_load(&p->is_young)) {
+        if (found && is_touched && atomic_load(&p->touched_in) != atomic_load(&s->writing)) {
             buf_clear(&path);
             found = buf_printf(&path, NULL, "%s.pack", p->stem) == GREBE_OK && make_young(buf_text(&path));
-            atomic_store(&p->is_young, found);
+            atomic_store(&p->touched_in, found ? atomic_load(&s->writing) : 0);
         }
     }
     for (size_t i = 0; i < n_folders(l) && !found; i++) {
@@ -472,3 +473,5 @@ static bool find_object(struct vdb_store *s, const struct vdb_oid *oid, bool is_
 
 bool vdb_store_has(struct vdb_store *s, const struct vdb_oid *oid) { return find_object(s, oid, false); }
 bool vdb_store_touch(struct vdb_store *s, const struct vdb_oid *oid) { return find_object(s, oid, true); }
+
+void vdb_store_begin(struct vdb_store *s) { atomic_fetch_add(&s->writing, 1); }

@@ -29,7 +29,11 @@ grebe_status vdb_store_read(struct vdb_store *s, const struct vdb_oid *oid, enum
                             struct region **out, grebe_error *err);
 /** Whether an object is there, without looking for new packs. */
 bool vdb_store_has(struct vdb_store *s, const struct vdb_oid *oid);
-/** The same, and the file that holds it becomes as young as a new one: `git prune` in another process takes old ones away. */
+/**
+ * The same, and the file that holds it becomes as young as a new one: `git prune` in another process takes old ones away. Packs are
+ * touched once in a writing, which begins with vdb_store_begin().
+ */
 bool vdb_store_touch(struct vdb_store *s, const struct vdb_oid *oid);
+void vdb_store_begin(struct vdb_store *s);
 
 #endif

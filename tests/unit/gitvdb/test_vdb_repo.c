@@ -122,6 +122,24 @@ static void test_repo__packed_by_git__still_read_by_those_who_had_it_open(void *
     assert_int_equal(run_shell("git -C '%s' multi-pack-index write 2>/dev/null", f.path), 0);
     git_fixture_reopen(&f);
     assert_text(f.repo, &roots[1], "v1");
+    /* indexes of version 1, and of version 2 with offsets of 64 bits */
+    static const char *const versions[] = { "1", "2,0x20" };
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(run_shell("cd '%s/objects/pack' && rm -f multi-pack-index && p=$(echo *.pack) && chmod u+w * && "
+                                   "git index-pack --index-version=%s $p >/dev/null",
+                                   f.path, versions[k]),
+                         0);
+        git_fixture_reopen(&f);
+        for (int i = 0; i < 4; i++) {
+            snprintf(text, sizeof text, "v%d", i);
+            assert_text(f.repo, &roots[i], text);
+        }
+    }
+    /* copies by git: clone, bundle */
+    assert_int_equal(run_shell("cd '%s' && git clone -q --mirror . ../mirror 2>/dev/null && git -C ../mirror fsck --strict 2>/dev/null && "
+                               "git bundle create -q ../all.bundle refs/git-vdb/collections/a && git bundle verify -q ../all.bundle",
+                               f.path),
+                     0);
     /* packs taken apart into loose objects */
     assert_int_equal(run_shell("cd '%s' && mv objects/pack/*.pack x && rm -f objects/pack/* && git unpack-objects -q <x", f.path), 0);
     for (int i = 0; i < 4; i++) {
