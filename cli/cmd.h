@@ -38,6 +38,7 @@ struct cmd {
     const struct opt_spec *more_options; /* a second list shared by several verbs; NULL: none */
     size_t positional_min, positional_max;
     int (*run)(struct cli *cli);
+    bool has_own_words; /* its words are not parsed: all are positionals */
 };
 
 /** The whole state of one invocation. */
@@ -96,6 +97,7 @@ int cmd_explain(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_convert(struct cli *cli);
 int cmd_inspect(struct cli *cli);
+int cmd_vdb(struct cli *cli);
 int cmd_version(struct cli *cli);
 int cmd_help(struct cli *cli);
 int cmd_completions(struct cli *cli);

@@ -94,6 +94,10 @@ const char *vdb_json_type_name(enum vdb_json_type type);
 /** As the format compares payloads: numbers are equal when class and value are (so -0.0 equals 0.0). */
 bool vdb_json_equal(const struct vdb_value *a, const struct vdb_value *b);
 
+/** The same of two payloads as text. Equal bytes cost a comparison, others a parse of both. */
+grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
+                               bool *out, grebe_error *err);
+
 /**
  * Whether text is one object printed canonically, under the format's reading of floats or under correct rounding (other
  * writers store floats that the format's rule does not read back to themselves). Makes no tree; memory: none.

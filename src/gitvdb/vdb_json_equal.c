@@ -69,3 +69,21 @@ const char *vdb_json_type_name(enum vdb_json_type type)
     }
     return "an object";
 }
+
+grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
+                               bool *out, grebe_error *err)
+{
+    struct arena ar = ARENA_INIT(a);
+    const struct vdb_value *v, *w;
+    grebe_status st = GREBE_OK;
+    *out = x_len == y_len && memcmp(x, y, x_len) == 0;
+    if (*out) {
+        return st;
+    }
+    GREBE_TRY(vdb_json_parse(&ar, x, x_len, &v, err));
+    GREBE_TRY(vdb_json_parse(&ar, y, y_len, &w, err));
+    *out = vdb_json_equal(v, w);
+out:
+    arena_release(&ar);
+    return st;
+}
