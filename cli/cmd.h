@@ -38,7 +38,6 @@ struct cmd {
     const struct opt_spec *more_options; /* a second list shared by several verbs; NULL: none */
     size_t positional_min, positional_max;
     int (*run)(struct cli *cli);
-    bool has_own_words; /* its words are not parsed: all are positionals */
 };
 
 /** The whole state of one invocation. */
@@ -73,6 +72,7 @@ void cli_free_all(struct cli *cli);
 /* ---- cmd_table.c ---- */
 extern const struct cmd *const cmd_list[]; /* NULL-ended, in the order of the help */
 const struct cmd *cmd_find(const char *name);
+extern const struct opt_spec own_words[]; /* as options of a verb: its words are not parsed, all are positionals */
 extern const struct opt_spec common_options[];
 extern const struct opt_spec read_options[];  /* --columns --where --rows --limit --version … */
 extern const struct opt_spec write_options[]; /* --on-conflict --message --durable … */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+const struct opt_spec own_words[] = { { NULL, NULL, NULL, 0 } };
+
 const struct opt_spec common_options[] = {
     { "format", "table|json|jsonl|csv|arrow", "form of the output (default table)", 'f' },
     { "threads", "N", "use at most N threads (default: all cores; GREBE_THREADS)", 0 },
@@ -319,7 +321,7 @@ static const struct cmd cmd_vdb_spec = {
     "The sub-commands, options and standard output of git-vdb 0.4, and a few more; grebe vdb --help lists them, "
     "docs/guide/gitvdb.md explains them. Exit codes are those of grebe.",
     "grebe vdb upsert words words.jsonl\ngrebe vdb search words --vector 0.1,0.2 --with-payload",
-    NULL, NULL, 0, ANY, cmd_vdb, true
+    own_words, NULL, 0, ANY, cmd_vdb
 };
 static const struct cmd cmd_version_spec = {
     "version", "version [--build]", "say which version this is", "", NULL,

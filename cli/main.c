@@ -127,7 +127,7 @@ static int run(struct cli *cli, int argc, char **argv)
             break;
         }
     }
-    if (cli->cmd->has_own_words) {
+    if (cli->cmd->options == own_words) {
         cli->positional = argv + 2;
         cli->n_positional = n_words;
         int failed = set_up(cli);

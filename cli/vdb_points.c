@@ -82,7 +82,7 @@ static int open_for_writing(struct vdb_words *w)
     return grebe_vdb_open(w->cli->ctx, w->db, w->command->mode, &w->vdb, &err) == GREBE_OK ? 0 : vdb_error(w, &err);
 }
 
-static void write_options(struct vdb_words *w, const char *name, grebe_vdb_write_options *o)
+static void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_vdb_write_options *o)
 {
     *o = (grebe_vdb_write_options)GREBE_VDB_WRITE_OPTIONS_INIT;
     o->expect_root = vdb_value(w, "expect-root");
@@ -108,7 +108,7 @@ static int upsert_file(struct vdb_words *w, const char *path)
     if (vdb_has(w, "batch-size") && vdb_number(w, "batch-size", 1) == 0) {
         return vdb_usage(w, "--batch-size must be greater than zero");
     }
-    write_options(w, strcmp(path, "-") == 0 ? "stdin" : path, &o);
+    vdb_write_options_from(w, strcmp(path, "-") == 0 ? "stdin" : path, &o);
     int code = open_twice(w, path, &text);
     code = code != 0 ? code : open_for_writing(w);
     if (code == 0) {
@@ -141,7 +141,7 @@ static int upsert_one(struct vdb_words *w)
     grebe_vdb_write_options o;
     grebe_vdb_result *r = NULL;
     const char *vector;
-    write_options(w, "input", &o);
+    vdb_write_options_from(w, "input", &o);
     int code = vector_text(w, vdb_value(w, "vector"), &vector);
     code = code != 0 ? code : open_for_writing(w);
     if (code != 0) {
@@ -191,7 +191,7 @@ int vdb_run_import(struct vdb_words *w)
     if (n == 1 && is_point_lines(paths[0])) {
         return upsert_file(w, paths[0]);
     }
-    write_options(w, paths[0], &o);
+    vdb_write_options_from(w, paths[0], &o);
     scan.call = &w->cli->call;
     int code = open_for_writing(w);
     if (code != 0) {
@@ -218,7 +218,7 @@ int vdb_run_delete(struct vdb_words *w)
     if (code != 0) {
         return code;
     }
-    write_options(w, "input", &o);
+    vdb_write_options_from(w, "input", &o);
     grebe_status st = grebe_vdb_delete(w->vdb, w->positional[0], &select, &o, &r, &err);
     return finish(w, st, &err, r);
 }
