@@ -8,6 +8,7 @@
 #include "grebe/arrow.h"
 #include "grebe/chunk.h"
 #include "grebe/context.h"
+#include "grebe/gitvdb.h"
 #include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"

@@ -2,7 +2,7 @@
 #ifndef GREBE_BASE_ENDIAN_H
 #define GREBE_BASE_ENDIAN_H
 
-/* Unaligned little-endian loads and stores, by shifts, so that any host gives the same. */
+/* Unaligned loads and stores, little-endian and (for hashes and Git) big-endian, by shifts, so that any host gives the same. */
 
 #include <stdint.h>
 #include <string.h>
@@ -47,5 +47,10 @@ static inline void store_le64(void *p, uint64_t v)
     store_le32(b, (uint32_t)v);
     store_le32(b + 4, (uint32_t)(v >> 32));
 }
+
+static inline void store_be32(void *p, uint32_t v) { store_le32(p, __builtin_bswap32(v)); }
+static inline void store_be64(void *p, uint64_t v) { store_le64(p, __builtin_bswap64(v)); }
+static inline uint32_t load_be32(const void *p) { return __builtin_bswap32(load_le32(p)); }
+static inline uint64_t load_be64(const void *p) { return __builtin_bswap64(load_le64(p)); }
 
 #endif

@@ -18,7 +18,8 @@ enum { NUMBER_TEXT_MAX = 40 };
 /** How floats are laid out. exp10 is the exponent of the first digit. */
 struct number_style {
     int exp10_min, exp10_max; /* outside [min, max): exponent form; -8 <= min, max <= 21 */
-    bool is_python;           /* "1e+16", "1e-07" against "1e16", "1e-7" */
+    bool has_plus;            /* "1e+16" against "1e16" */
+    bool is_padded;           /* "1e-07" against "1e-7" */
 };
 
 /** As in JSON output: 1.0, 0.00001, 1e-6, 1e16. */

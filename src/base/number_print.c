@@ -6,8 +6,8 @@
 
 #include "base/number_table.h"
 
-const struct number_style number_style_json = { -5, 16, false };
-const struct number_style number_style_python = { -4, 16, true };
+const struct number_style number_style_json = { -5, 16, false, false };
+const struct number_style number_style_python = { -4, 16, true, true };
 
 /* digits * 10^exponent */
 struct decimal {
@@ -127,17 +127,17 @@ static struct decimal to_decimal(uint64_t c, int q, bool is_regular, bool is_flo
     return shortest(&b);
 }
 
-static size_t put_exponent(char *dst, int e, bool is_python)
+static size_t put_exponent(char *dst, int e, const struct number_style *style)
 {
     size_t n = 0;
     dst[n++] = 'e';
     if (e < 0) {
         dst[n++] = '-';
         e = -e;
-    } else if (is_python) {
+    } else if (style->has_plus) {
         dst[n++] = '+';
     }
-    if (is_python && e < 10) {
+    if (style->is_padded && e < 10) {
         dst[n++] = '0';
     }
     return n + number_put_u64(dst + n, (uint64_t)e);
@@ -160,7 +160,7 @@ static size_t put_decimal(char *dst, struct decimal d, const struct number_style
             memcpy(dst + n, text + 1, n_digits - 1);
             n += n_digits - 1;
         }
-        return n + put_exponent(dst + n, exp10, style->is_python);
+        return n + put_exponent(dst + n, exp10, style);
     }
     if (exp10 < 0) {
         dst[n++] = '0';

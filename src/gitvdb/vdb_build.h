@@ -3,65 +3,134 @@
 #define GREBE_GITVDB_VDB_BUILD_H
 
 /*
- * From a set of points to a root tree. A vdb_built is the whole content of a collection in memory: the three blobs of each shard,
- * which of them changed since the root they came from, and the index. A change makes a new one that shares what did not change.
+ * From a set of points to a root tree. A vdb_built is the whole content of a collection: 64 parts (the three blobs of each shard) and
+ * the index. A change makes a new one that shares the parts that did not change; parts that stand in the repository are read when
+ * something needs them. One thread changes and writes; the work inside is spread over threads.
  */
 
 #include "gitvdb/vdb_points.h"
 #include "gitvdb/vdb_snapshot.h"
 
-/** One shard, immutable once made, shared by reference counts. */
+/** Rows of a part that stand unchanged in the one that was made from it. */
+struct vdb_run {
+    uint32_t old_row, new_row, n;
+};
+
+/** One shard, shared by reference counts. What is loaded is immutable. */
 struct vdb_part {
     uint32_t refs;
-    uint32_t n;
+    uint32_t shard;
     const grebe_allocator *a;
-    struct region *regions[VDB_PART_KINDS]; /* the blobs; borrowed parts of a snapshot hold a reference of their own */
+    uint32_t n;
+    uint32_t loaded;                        /* VDB_PART_*; ids always */
+    struct region *regions[VDB_PART_KINDS]; /* the blobs */
     struct vdb_rows ids, payloads;
     struct vdb_matrix vectors;
     struct vdb_oid oids[VDB_PART_KINDS];
-    bool has_oid;      /* oids are known and the objects stand in the repository or the pack */
-    uint64_t *digests; /* shape [n]: the first 8 bytes of each id's digest, big-endian; NULL: not needed yet */
-    uint16_t *nearest; /* shape [n]: centroid of each row; NULL: not assigned */
+    bool has_oids;
+    bool is_stored;    /* the blobs stand in the repository or the pack; false: pending (vdb_built_finish) */
+    struct buf runs;   /* struct vdb_run, ascending: what vdb_built_apply() kept of the part before */
+};
+
+struct vdb_sample_point {
+    unsigned char digest[VDB_DIGEST_BYTES];
+    struct vdb_place at;
 };
 
 struct vdb_built {
     const grebe_allocator *a;
-    struct vdb_meta meta;           /* vector_space is in ar */
+    struct vdb_snapshot *base;          /* borrowed: where parts are read from; NULL: all parts are in memory */
+    struct vdb_meta meta;               /* vector_space is in ar */
     struct arena ar;
     uint64_t n;
     struct vdb_part *parts[VDB_SHARDS]; /* NULL: no rows */
-    struct vdb_oid root;            /* of the tree that this was read from or written to */
-    float *codebook;                /* shape [k, dim]; NULL: not trained */
-    struct vdb_place *sample;       /* shape [m] in sample order; NULL */
+    struct vdb_oid root;
+
+    /* format 2, after vdb_index_build() */
+    uint32_t k;
+    float *codebook;                    /* shape [k, dim]; NULL: not known yet */
+    uint16_t *nearest[VDB_SHARDS];      /* centroid of each row; NULL: not assigned yet */
+    struct vdb_sample_point *sample;    /* shape [m], in the order of the sample; NULL: not known yet */
     size_t m;
+    struct buf sample_blob;             /* sample.bin while it is pending */
+    struct vdb_oid sample_oid;
 };
 
-/** An empty collection. */
+/** An empty collection. @param out Owned, free with vdb_built_free(). */
 grebe_status vdb_built_new(const grebe_allocator *a, const struct vdb_config *config, uint32_t format,
                            struct vdb_built **out, grebe_error *err);
-/** Everything of a snapshot. */
+/** A snapshot's content; ids are loaded, the rest when it is needed. @param s Borrowed; must outlive the result. */
 grebe_status vdb_built_from(struct vdb_snapshot *s, const struct vdb_work *work, struct vdb_built **out,
                             grebe_error *err);
-void vdb_built_free(struct vdb_built *b);
+/** The same content again, sharing all parts: what a change starts from. */
+grebe_status vdb_built_share(const struct vdb_built *b, struct vdb_built **out, grebe_error *err);
+void vdb_built_free(struct vdb_built *b); /* NULL accepted */
 
-/** Points to set (replace or insert) and ids to remove, in one step. */
+/** Load parts (VDB_PART_*) of a shard that has rows. Different shards may be loaded at the same time. */
+grebe_status vdb_built_load(const struct vdb_built *b, uint32_t shard, uint32_t parts, grebe_error *err);
+grebe_status vdb_built_load_all(const struct vdb_built *b, const struct vdb_work *work, uint32_t parts,
+                                grebe_error *err);
+
+/** Where an id stands. GREBE_OK with *found. */
+bool vdb_built_find(const struct vdb_built *b, const struct vdb_id *id, struct vdb_place *at);
+
+/* ---- vdb_part.c ---- */
+grebe_status vdb_part_new(const grebe_allocator *a, uint32_t shard, struct vdb_part **out, grebe_error *err);
+struct vdb_part *vdb_part_keep(struct vdb_part *p); /* NULL accepted */
+void vdb_part_drop(struct vdb_part *p);             /* NULL accepted */
+static inline const struct vdb_run *vdb_part_runs(const struct vdb_part *p, size_t *n)
+{
+    *n = p->runs.len / sizeof(struct vdb_run);
+    return (const struct vdb_run *)(const void *)p->runs.data;
+}
+/** Take the blobs that the buffers hold (they are emptied) and open them. */
+grebe_status vdb_part_take(struct vdb_part *p, uint32_t dim, struct buf blobs[VDB_PART_KINDS],
+                           grebe_error *err);
+
+/* ---- vdb_change.c ---- */
+
+/** Points to set (replaced or inserted) and rows to remove, in one step. */
 struct vdb_change {
-    const struct vdb_points *set;  /* no id twice; NULL: none */
-    const struct vdb_place *gone;  /* rows of `from`, ascending; shape [n_gone] */
+    const struct vdb_points *set; /* NULL: none */
+    const struct vdb_place *gone; /* rows of `from`, ascending by (shard, row), not in `set`; shape [n_gone] */
     size_t n_gone;
 };
 /**
- * The content after a change. Points that compare equal to what is stored (-0 equals 0) are no change.
+ * The content after a change. A point that compares equal to what is stored (-0 equals 0) keeps its stored bits.
  *
- * @param out        Owned; shares parts with `from`.
- * @param is_changed false: nothing differs, *out is NULL.
+ * @param out Owned; what did not change is shared with `from`. NULL when nothing differs.
+ * @return GREBE_OK; GREBE_EINVAL (an id twice in set, a dimension, a component that is not finite); GREBE_ELIMIT (a shard's
+ *         blob beyond 4 GiB); GREBE_ECORRUPT, GREBE_EIO (reading what is stored); GREBE_ENOMEM.
  */
 grebe_status vdb_built_apply(const struct vdb_built *from, const struct vdb_work *work,
-                             const struct vdb_change *change, struct vdb_built **out, bool *is_changed,
-                             grebe_error *err);
+                             const struct vdb_change *change, struct vdb_built **out, grebe_error *err);
 
-/** Train and assign (format 2; as much as the change made necessary), then write all new objects. b->root is set. */
-grebe_status vdb_built_write(struct vdb_built *b, const struct vdb_built *from, const struct vdb_work *work,
-                             struct vdb_pack *p, grebe_error *err);
+/* ---- vdb_index.c ---- */
+
+/**
+ * Sample, codebook and the nearest centroid of every row, as much as differs from `from`: when neither the sample nor the number of
+ * centroids changed, only rows that changed are assigned.
+ *
+ * @param from NULL, or what b was made from.
+ */
+grebe_status vdb_index_build(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                             grebe_error *err);
+/** sample.bin. Needs the sample and its vectors. */
+grebe_status vdb_index_sample(const struct vdb_built *b, struct buf *out, grebe_error *err);
+/** The blobs of all postings, one behind the other; end[c] is where posting c ends. @param end shape [k]. */
+grebe_status vdb_index_postings(const struct vdb_built *b, struct buf *out, size_t *end, grebe_error *err);
+
+/* ---- vdb_write.c ---- */
+
+/**
+ * Build the index and put all new objects into the pack; b->root is set.
+ *
+ * @param is_chain More versions follow in the same pack: blobs of shards stay pending, and those of `from` that b replaces are put
+ *                 in as deltas against b's. vdb_built_finish() on the last version is then due.
+ */
+grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                             struct vdb_pack *p, bool is_chain, grebe_error *err);
+/** Put in what is pending. */
+grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err);
 
 #endif

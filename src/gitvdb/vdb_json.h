@@ -88,6 +88,9 @@ grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb
 /** Member of an object; NULL: there is none, or v is no object. */
 const struct vdb_value *vdb_json_get(const struct vdb_value *v, const char *key, size_t key_len);
 
+/** As a message names it: "a string", "an array". */
+const char *vdb_json_type_name(enum vdb_json_type type);
+
 /** As the format compares payloads: numbers are equal when class and value are (so -0.0 equals 0.0). */
 bool vdb_json_equal(const struct vdb_value *a, const struct vdb_value *b);
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/region.h"
 #include "grebe/context.h"
@@ -22,11 +23,15 @@ struct vdb_oid {
 enum { VDB_OID_HEX = 40 };
 void vdb_oid_hex(const struct vdb_oid *oid, char hex[VDB_OID_HEX + 1]);
 bool vdb_oid_equal(const struct vdb_oid *a, const struct vdb_oid *b);
+/** Exactly 40 hex digits, any case; false otherwise. */
+bool vdb_oid_from_hex(const char *hex, size_t len, struct vdb_oid *out);
 
 enum vdb_object { VDB_COMMIT = 1, VDB_TREE = 2, VDB_BLOB = 3, VDB_TAG = 4 };
 
 /** Id of an object: SHA-1 of "<type> <len>\0" and the bytes (libcrypto, ~1.5 GB/s). */
 void vdb_oid_of(enum vdb_object type, const void *bytes, size_t len, struct vdb_oid *out);
+/** "commit", "tree", "blob", "tag"; "?" for anything else. */
+const char *vdb_object_name(enum vdb_object type);
 
 struct vdb_repo;
 
@@ -79,6 +84,9 @@ struct vdb_tree {
 /** GREBE_OK; GREBE_ECORRUPT (bytes that are no tree, order, a name with '/', empty, "." or ".."). */
 grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out,
                            grebe_error *err);
+/** The same from bytes; `region` (NULL: none) is kept as long as the tree, which borrows the names. */
+grebe_status vdb_tree_parse(const grebe_allocator *a, struct region *region, const unsigned char *bytes, size_t len,
+                            struct vdb_tree *out, grebe_error *err);
 void vdb_tree_release(struct vdb_tree *t);
 const struct vdb_tree_entry *vdb_tree_find(const struct vdb_tree *t, const char *name);
 static inline bool vdb_entry_is_tree(const struct vdb_tree_entry *e) { return e->mode == 040000; }
@@ -107,7 +115,7 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
 grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
                                 const struct vdb_oid *base, const void *delta, size_t len,
                                 grebe_error *err);
-/** Bytes of an object added to this pack or in the repository (the pack need not be published). */
+/** Bytes that were written to the pack so far. */
 uint64_t vdb_pack_bytes(const struct vdb_pack *p);
 /** fsync, index, rename into objects/pack: the objects are there for everybody. A pack without objects publishes nothing. */
 grebe_status vdb_pack_publish(struct vdb_pack *p, grebe_error *err);
@@ -135,8 +143,8 @@ grebe_status vdb_ref_list(struct vdb_repo *r, struct arena *ar, const char *cons
 /** 1-128 bytes of [A-Za-z0-9._-], not "." at either end, no "..". GREBE_OK; GREBE_EINVAL. */
 grebe_status vdb_name_check(const char *name, grebe_error *err);
 
-/** Add a commit to the pack: author and committer "git-vdb <git-vdb@localhost>", time from the context's clock or
- *  SOURCE_DATE_EPOCH (then UTC). @param parent NULL: none. */
+/** Add a commit to the pack: author and committer "git-vdb <git-vdb@localhost>", time from the context's clock, local
+ *  offset (UTC while SOURCE_DATE_EPOCH is set). @param parents Shape [n_parents]; NULL with 0: none. */
 grebe_status vdb_commit_add(struct vdb_pack *p, const struct vdb_oid *root,
                             const struct vdb_oid *const *parents, size_t n_parents,
                             const char *message, struct vdb_oid *out, grebe_error *err);
@@ -151,6 +159,8 @@ struct vdb_commit {
 };
 grebe_status vdb_commit_read(struct vdb_repo *r, const struct vdb_oid *oid, struct arena *ar,
                              struct vdb_commit *out, grebe_error *err);
+/** The same from bytes; out->oid is left zero. GREBE_OK; GREBE_ECORRUPT; GREBE_ENOMEM. */
+grebe_status vdb_commit_parse(struct arena *ar, const void *bytes, size_t len, struct vdb_commit *out, grebe_error *err);
 /** Newest common ancestor; GREBE_ENOTFOUND: none. */
 grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const struct vdb_oid *b,
                             struct vdb_oid *out, grebe_error *err);

@@ -10,12 +10,15 @@
  * Threads: parts of different shards may be loaded at the same time; what is loaded may be read by everybody.
  */
 
+#include <pthread.h>
+
 #include "gitvdb/vdb_blob.h"
 #include "gitvdb/vdb_ivf.h"
 
 enum { VDB_PART_IDS = 1, VDB_PART_PAYLOADS = 2, VDB_PART_VECTORS = 4, VDB_PART_ALL = 7, VDB_PART_KINDS = 3 };
 
 struct vdb_shard {
+    pthread_mutex_t lock;                /* of loading */
     struct vdb_oid oids[VDB_PART_KINDS]; /* ids, payloads, vectors; format 2 */
     struct region *regions[VDB_PART_KINDS];
     uint32_t loaded;                     /* VDB_PART_* */
@@ -32,8 +35,10 @@ struct vdb_snapshot {
     struct vdb_oid root;
     struct vdb_meta meta;
     struct arena ar;
+    struct vdb_oid index_oid;            /* the tree "index" */
     struct vdb_shard shards[VDB_SHARDS];
 
+    pthread_mutex_t lock;                /* of loading what follows */
     /* format 2, loaded by vdb_snapshot_codebook() and vdb_snapshot_posting() */
     struct vdb_oid codebook_oid, sample_oid;
     struct vdb_oid *posting_oids;  /* shape [k]; NULL: not listed yet */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GITVDB_VDB_API_H
+#define GREBE_GITVDB_VDB_API_H
+
+/* What the public calls share: the open repository, views of roots that stay in memory, and results while they are made. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/context_internal.h"
+#include "gitvdb/vdb_filter.h"
+#include "gitvdb/vdb_snapshot.h"
+#include "grebe/gitvdb.h"
+
+/** A snapshot that several users hold. */
+struct vdb_view {
+    atomic_uint refs;
+    struct vdb_snapshot *snapshot;
+};
+
+enum { VDB_VIEWS = 4 };
+
+struct grebe_vdb {
+    grebe_context *ctx;
+    const grebe_allocator *a;
+    struct vdb_repo *repo;
+    pthread_mutex_t lock;              /* of views */
+    struct vdb_view *views[VDB_VIEWS]; /* most recently used first */
+};
+
+/** The snapshot of a root, from the views or opened. @param out Owned; give back with vdb_view_drop(). */
+grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vdb_view **out, grebe_error *err);
+void vdb_view_drop(struct vdb_view *v); /* NULL accepted */
+
+/** Root of a collection now (at NULL) or at a revision, which must be one of a collection. Names the collection in messages. */
+grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct vdb_oid *root, grebe_error *err);
+/** Both of the above. */
+grebe_status vdb_view_of(grebe_vdb *vdb, const char *name, const char *at, struct vdb_view **out, grebe_error *err);
+
+/** Threads and token of a call. */
+struct vdb_work vdb_work_of(const grebe_vdb *vdb, const grebe_call_options *call);
+
+/** A public options struct over its defaults; both as options_copy() (base/context_internal.h). */
+grebe_status vdb_write_options_of(const grebe_vdb_write_options *given, grebe_vdb_write_options *out, grebe_error *err);
+grebe_status vdb_read_options_of(const grebe_vdb_read_options *given, grebe_vdb_read_options *out, grebe_error *err);
+/** The filter of a selection; *out NULL: none. */
+grebe_status vdb_filter_of(const grebe_vdb *vdb, const grebe_vdb_select *select, struct vdb_filter **out, grebe_error *err);
+
+/** One word of a selection's ids after the other, sorted, each once; in the arena. */
+grebe_status vdb_ids_of(struct arena *ar, const grebe_vdb_select *select, struct vdb_id **out, size_t *n, grebe_error *err);
+
+/* ---- results ---- */
+
+struct grebe_vdb_result {
+    const grebe_allocator *a;
+    struct arena ar;
+    struct vdb_value value;
+    struct vdb_view *view; /* holds texts and vectors that the value borrows; NULL: none */
+    char root[VDB_OID_HEX + 1];
+    uint64_t count;
+    /* points of get and search for grebe_vdb_result_rows(); queries of them */
+    const struct vdb_value *points; /* shape [n_lists]: arrays of points */
+    size_t n_lists;
+};
+
+grebe_status vdb_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
+
+/** An object while it is filled. A failed allocation shows when it is ended. */
+struct vdb_object_maker {
+    struct arena *ar;
+    struct vdb_member *members;
+    size_t n, capacity;
+    bool is_failed;
+};
+void vdb_object_begin(struct vdb_object_maker *o, struct arena *ar, size_t capacity);
+void vdb_object_add(struct vdb_object_maker *o, const char *key, struct vdb_value value); /* key is static */
+grebe_status vdb_object_end(struct vdb_object_maker *o, struct vdb_value *out, grebe_error *err);
+/** Give up or finish: *result is freed and NULL on failure. Gives back st. */
+grebe_status vdb_result_end(grebe_status st, grebe_vdb_result **result, grebe_vdb_result **out);
+
+struct vdb_value vdb_text(const char *text); /* borrowed */
+struct vdb_value vdb_uint(uint64_t v);
+struct vdb_value vdb_bool(bool v);
+struct vdb_value vdb_null(void);
+struct vdb_value vdb_list(const struct vdb_value *items, size_t n);
+/** 40 digits, kept in the arena; null without memory, which the object's end tells. */
+struct vdb_value vdb_oid_value(struct vdb_object_maker *o, const struct vdb_oid *oid);
+/** Keys in the order of their bytes, all the way down. */
+grebe_status vdb_value_sort(struct arena *ar, struct vdb_value *v, grebe_error *err);
+
+/** {root, name, format_version, point_count, config, read_only}. */
+grebe_status vdb_info_value(struct arena *ar, const char *name, const struct vdb_snapshot *s, bool is_read_only,
+                            struct vdb_value *out, grebe_error *err);
+/** A point of a view: id, score (NULL: none), payload and vector as options say. */
+grebe_status vdb_point_value(struct arena *ar, struct vdb_snapshot *s, struct vdb_place at, const double *score,
+                             const grebe_vdb_read_options *options, struct vdb_value *out, grebe_error *err);
+/** {"root":…,"affected_points":…}. */
+grebe_status vdb_write_result(const grebe_vdb *vdb, const struct vdb_oid *root, uint64_t affected, grebe_vdb_result **out,
+                              grebe_error *err);
+
+#endif

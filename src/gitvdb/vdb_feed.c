@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_feed.h"
+
+#include <string.h>
+
+static grebe_status begin_text(struct vdb_feed *f, grebe_error *err)
+{
+    grebe_read_fn read = f->lines.read;
+    void *read_ctx = f->lines.read_ctx;
+    int sys = f->rewind(read_ctx);
+    vdb_lines_release(&f->lines);
+    vdb_lines_init(&f->lines, f->a, read, read_ctx, f->name);
+    return sys == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, GREBE_EIO, sys, "%s: reading it again", f->name);
+}
+
+/* One more point into p. *got false: the end. */
+static grebe_status next_line(struct vdb_feed *f, struct vdb_points *p, bool *got, grebe_error *err)
+{
+    const char *line;
+    size_t len;
+    grebe_status st = vdb_lines_next(&f->lines, &line, &len, err);
+    *got = st == GREBE_OK && line != NULL;
+    if (!*got) {
+        return st;
+    }
+    st = vdb_points_add_line(p, line, len, err);
+    if (st == GREBE_OK && p->dim == 0) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "expected a vector with components, found an empty one");
+    }
+    return error_wrap(err, st, "%s line %llu", f->name, (unsigned long long)f->lines.line);
+}
+
+static uint64_t points_bytes(const struct vdb_points *p)
+{
+    return (uint64_t)p->n * p->dim * sizeof(float) + p->ids.len + p->payloads.len + p->n * 16;
+}
+
+grebe_status vdb_feed_lines(struct vdb_feed *f, const grebe_allocator *a, grebe_read_fn read,
+                            int (*rewind)(void *read_ctx), void *read_ctx, const char *name, grebe_error *err)
+{
+    bool got = true;
+    grebe_status st = GREBE_OK;
+    *f = (struct vdb_feed){ .a = a, .name = name, .rewind = rewind, .is_kept = true };
+    vdb_points_init(&f->kept, a);
+    vdb_lines_init(&f->lines, a, read, read_ctx, name);
+    for (;;) {
+        GREBE_TRY(next_line(f, &f->kept, &got, err));
+        if (!got) {
+            break;
+        }
+        f->n++;
+        if (!f->is_kept || ((f->n & 1023) == 0 && points_bytes(&f->kept) > VDB_FEED_KEEP)) {
+            f->is_kept = false;
+            vdb_points_clear(&f->kept);
+        }
+    }
+    f->dim = f->kept.dim;
+    if (f->n == 0) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected points, found none", name);
+        goto out;
+    }
+    if (!f->is_kept) {
+        vdb_points_release(&f->kept);
+        GREBE_TRY(begin_text(f, err));
+    }
+out:
+    return st;
+}
+
+grebe_status vdb_feed_rewind(struct vdb_feed *f, grebe_error *err)
+{
+    f->at = 0;
+    return f->is_kept ? GREBE_OK : begin_text(f, err);
+}
+
+static grebe_status copy_point(struct vdb_points *batch, const struct vdb_points *all, size_t i, grebe_error *err)
+{
+    struct vdb_id id = vdb_points_id(all, i);
+    size_t len;
+    const char *payload = vdb_points_payload(all, i, &len);
+    return vdb_points_add(batch, &id, all->vectors + i * all->dim, all->dim, payload, len, err);
+}
+
+grebe_status vdb_feed_next(struct vdb_feed *f, uint64_t most, struct vdb_points *batch, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    bool got = true;
+    vdb_points_clear(batch);
+    batch->dim = 0;
+    for (uint64_t i = 0; i < most && f->at < f->n && got && st == GREBE_OK; i++) {
+        st = f->is_kept ? copy_point(batch, &f->kept, (size_t)f->at, err) : next_line(f, batch, &got, err);
+        f->at += got && st == GREBE_OK;
+    }
+    if (st == GREBE_OK && !got) {
+        st = GREBE_FAIL(err, GREBE_EIO, "%s: expected %llu points as at the first reading, found %llu", f->name,
+                        (unsigned long long)f->n, (unsigned long long)f->at);
+    }
+    return st;
+}
+
+void vdb_feed_release(struct vdb_feed *f)
+{
+    vdb_points_release(&f->kept);
+    vdb_lines_release(&f->lines);
+}

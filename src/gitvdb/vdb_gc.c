@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_repo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gitvdb/vdb_git.h"
+
+/* git's words go nowhere: a library does not print, and its exit status says what there is to say. */
+static int spawn_git(char *const argv[], pid_t *pid)
+{
+    extern char **environ;
+    posix_spawn_file_actions_t actions;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed != 0) {
+        return failed;
+    }
+    failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (failed == 0) {
+        failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    }
+    if (failed == 0) {
+        failed = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    }
+    if (failed == 0) {
+        failed = posix_spawnp(pid, "git", &actions, NULL, argv, environ);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err)
+{
+    char prune[64];
+    char directory[] = "--git-dir";
+    pid_t pid = 0;
+    int status = 0;
+    if (grace_seconds < 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "expected seconds of grace from 0, found %lld", (long long)grace_seconds);
+    }
+    snprintf(prune, sizeof prune, "--prune=%lld.seconds.ago", (long long)grace_seconds);
+    char *path = str_copy(r->a, git_repository_path(r->git));
+    if (path == NULL) {
+        return mem_fail(err, 0, "a path");
+    }
+    char *argv[] = { (char[]){ "git" }, directory, path, (char[]){ "gc" }, (char[]){ "--quiet" }, prune, NULL };
+    int failed = spawn_git(argv, &pid);
+    str_free(r->a, path);
+    if (failed == ENOENT) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "expected the command git, found none on PATH");
+    }
+    if (failed != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "cannot run git");
+    }
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return GREBE_FAIL_SYS(err, GREBE_EIO, errno, "cannot wait for git");
+        }
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "expected the command git, found none on PATH");
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        return GREBE_FAIL(err, GREBE_EIO, "%s: git gc failed (%s %d)", r->path, WIFEXITED(status) ? "exit status" : "signal",
+                          WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    }
+    return vdb_repo_refresh(r, err);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Upserts: batch after batch, each a commit of its own, several commits in one pack. Versions in a pack share what they share: only
+ * the last one is there in full.
+ */
+#include "gitvdb/vdb_feed.h"
+#include "gitvdb/vdb_update.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct import {
+    grebe_vdb *vdb;
+    const char *name;
+    const grebe_vdb_write_options *options;
+    struct call call;
+    struct vdb_work work;
+    struct vdb_feed *feed;
+    struct vdb_points batch;
+    struct vdb_view *view;      /* what the first content was read from */
+    struct vdb_built *now;      /* the content after the batches so far */
+    struct vdb_pack *pack;
+    struct vdb_oid published;   /* commit that the reference has */
+    bool has_published;         /* false: there is no reference */
+    bool is_past_first;         /* something of this import was published */
+    struct vdb_oid commit;      /* newest commit, in the pack */
+    struct vdb_oid root;
+    unsigned n_pending;         /* commits in the pack */
+    double started, pack_started;
+};
+
+/* Commits become visible together when so many seconds, and an eighth of the import's time, went by. */
+static const double publish_seconds = 10;
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void end_attempt(struct import *im)
+{
+    vdb_built_free(im->now);
+    im->now = NULL;
+    vdb_view_drop(im->view);
+    im->view = NULL;
+    vdb_pack_free(im->pack);
+    im->pack = NULL;
+}
+
+static grebe_status add_commit(struct import *im, const char *message, grebe_error *err)
+{
+    const struct vdb_oid *parents[] = { &im->commit };
+    bool has_parent = im->has_published || im->n_pending != 0;
+    grebe_status st = vdb_commit_add(im->pack, &im->root, parents, has_parent ? 1 : 0, message, &im->commit, err);
+    im->n_pending += st == GREBE_OK;
+    return st;
+}
+
+/* No such collection: made with the first points, in the same pack. */
+static grebe_status begin_new(struct import *im, grebe_error *err)
+{
+    struct vdb_config config = VDB_CONFIG_INIT(im->feed->dim);
+    char message[VDB_MESSAGE_MAX];
+    grebe_status st;
+    GREBE_TRY(vdb_built_new(im->vdb->a, &config, 2, &im->now, err));
+    GREBE_TRY(vdb_built_write(im->now, NULL, &im->work, im->pack, true, err));
+    im->root = im->now->root;
+    snprintf(message, sizeof message, "create collection %s", im->name);
+    GREBE_TRY(add_commit(im, message, err));
+out:
+    return st;
+}
+
+static grebe_status begin_attempt(struct import *im, grebe_error *err)
+{
+    const char *expect = im->options->expect_root;
+    grebe_status st;
+    im->n_pending = 0;
+    GREBE_TRY(vdb_feed_rewind(im->feed, err));
+    GREBE_TRY(vdb_pack_begin(im->vdb->repo, &im->pack, err));
+    im->started = im->pack_started = now_seconds();
+    st = vdb_ref_read(im->vdb->repo, im->name, &im->commit, &im->root, err);
+    im->has_published = st == GREBE_OK;
+    if (st == GREBE_ENOTFOUND && expect == NULL) {
+        return begin_new(im, err);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    im->published = im->commit;
+    GREBE_TRY(vdb_expect_root(expect, &im->root, err));
+    GREBE_TRY(vdb_view_open(im->vdb, &im->root, &im->view, err));
+    GREBE_TRY(vdb_built_from(im->view->snapshot, &im->work, &im->now, err));
+out:
+    return st;
+}
+
+static grebe_status publish(struct import *im, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    if (im->n_pending == 0) {
+        return st;
+    }
+    GREBE_TRY(vdb_built_finish(im->now, im->pack, err));
+    GREBE_TRY(vdb_publish(im->vdb, im->name, im->has_published ? &im->published : NULL, &im->commit, im->pack, err));
+    im->published = im->commit;
+    im->has_published = true;
+    im->is_past_first = true;
+    im->n_pending = 0;
+    vdb_pack_free(im->pack);
+    im->pack = NULL;
+    im->pack_started = now_seconds();
+    st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
+out:
+    return st;
+}
+
+static grebe_status add_batch(struct import *im, grebe_error *err)
+{
+    struct vdb_change change = { .set = &im->batch };
+    char message[VDB_MESSAGE_MAX];
+    struct vdb_built *next;
+    grebe_status st = vdb_built_apply(im->now, &im->work, &change, &next, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (next != NULL) {
+        st = vdb_built_write(next, im->now, &im->work, im->pack, true, err);
+        if (st != GREBE_OK) {
+            vdb_built_free(next);
+            return st;
+        }
+        vdb_built_free(im->now);
+        im->now = next;
+        im->root = next->root;
+    }
+    snprintf(message, sizeof message, "upsert %zu points", im->batch.n);
+    return add_commit(im, message, err);
+}
+
+static void report(struct import *im)
+{
+    if (im->call.progress != NULL) {
+        grebe_progress p = { "upsert", im->feed->at, im->feed->n, 0, 0 };
+        im->call.progress(im->call.progress_ctx, &p);
+    }
+}
+
+static grebe_status run_attempt(struct import *im, grebe_error *err)
+{
+    grebe_status st;
+    grebe_error late = GREBE_ERROR_INIT;
+    GREBE_TRY(begin_attempt(im, err));
+    for (;;) {
+        bool is_first_of_new = im->view == NULL && im->n_pending == 1 && !im->is_past_first;
+        st = vdb_feed_next(im->feed, im->options->batch_size, &im->batch, err);
+        if (st == GREBE_OK && im->batch.n == 0) {
+            break;
+        }
+        st = st == GREBE_OK ? add_batch(im, err) : st;
+        st = st == GREBE_OK ? call_check(&im->call, err) : st;
+        if (st != GREBE_OK) { /* what came before it stands, but a collection without points does not */
+            grebe_status kept = is_first_of_new ? GREBE_OK : publish(im, &late);
+            if (kept != GREBE_OK && err != NULL) {
+                *err = late;
+            }
+            st = kept != GREBE_OK ? kept : st;
+            goto out;
+        }
+        report(im);
+        double now = now_seconds();
+        if (now - im->pack_started > publish_seconds && now - im->pack_started > (now - im->started) / 8) {
+            GREBE_TRY(publish(im, err));
+        }
+    }
+    GREBE_TRY(publish(im, err));
+out:
+    end_attempt(im);
+    return st;
+}
+
+static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_feed *feed,
+                                const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
+{
+    struct import im = { .vdb = vdb, .name = name, .options = options, .feed = feed };
+    grebe_error first;
+    grebe_status st;
+    im.call = call_options_resolve(vdb->ctx, options->call);
+    im.work = vdb_work_of(vdb, options->call);
+    vdb_points_init(&im.batch, vdb->a);
+    for (unsigned attempt = 0;; attempt++) {
+        first = (grebe_error)GREBE_ERROR_INIT;
+        st = run_attempt(&im, &first);
+        if (im.is_past_first || !vdb_may_retry(st, &first, attempt)) {
+            break;
+        }
+        st = vdb_back_off(vdb, &im.work, attempt, &first);
+        if (st != GREBE_OK) {
+            break;
+        }
+    }
+    vdb_points_release(&im.batch);
+    if (st != GREBE_OK) {
+        if (err != NULL) {
+            *err = first;
+        }
+        return error_wrap(err, st, "collection %s", name);
+    }
+    return vdb_write_result(vdb, &im.root, feed->n, out, err);
+}
+
+grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read, int (*rewind)(void *read_ctx),
+                                    void *read_ctx, const grebe_vdb_write_options *options, grebe_vdb_result **out,
+                                    grebe_error *err)
+{
+    grebe_vdb_write_options o;
+    struct vdb_feed feed;
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && read != NULL && rewind != NULL && out != NULL);
+    *out = NULL;
+    grebe_status st = vdb_write_options_of(options, &o, err);
+    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
+    if (st != GREBE_OK) {
+        return st;
+    }
+    st = vdb_feed_lines(&feed, vdb->a, read, rewind, read_ctx, o.name, err);
+    st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
+    vdb_feed_release(&feed);
+    return st;
+}
+
+grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct ArrowArrayStream *rows,
+                                   const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
+{
+    grebe_vdb_write_options o;
+    struct vdb_feed feed = { 0 };
+    GREBE_CHECK_ARG(err, rows != NULL && rows->release != NULL);
+    grebe_status st = vdb == NULL || name == NULL || out == NULL
+                          ? GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a repository, a name and out", __func__)
+                          : vdb_write_options_of(options, &o, err);
+    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
+    if (st != GREBE_OK) {
+        rows->release(rows);
+        return st;
+    }
+    *out = NULL;
+    st = vdb_feed_rows(&feed, vdb->a, rows, o.name, err);
+    st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
+    vdb_feed_release(&feed);
+    return st;
+}

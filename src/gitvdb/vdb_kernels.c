@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_kernels.h"
+
+#include <string.h>
+
+static void score_run(const float *row, uint32_t dim, const float *panel, int32_t index, struct vdb_best *best)
+{
+    float sum[VDB_LANES] = { 0 };
+
+    for (uint32_t d = 0; d < dim; d++) {
+        for (uint32_t l = 0; l < VDB_LANES; l++) {
+            sum[l] += row[d] * panel[(size_t)d * VDB_PANEL + l];
+        }
+    }
+    for (uint32_t l = 0; l < VDB_LANES; l++) {
+        if (sum[l] > best->first[l]) {
+            best->second[l] = best->first[l];
+            best->first[l] = sum[l];
+            best->index[l] = index;
+        } else if (sum[l] > best->second[l]) {
+            best->second[l] = sum[l];
+        }
+    }
+}
+
+static void score_group(const float *const *rows, uint32_t dim, const float *panel, int32_t first,
+                        struct vdb_best *best)
+{
+    for (uint32_t p = 0; p < VDB_GROUP; p++) {
+        score_run(rows[p], dim, panel, first, best + p);
+        score_run(rows[p], dim, panel + VDB_LANES, first + 1, best + p);
+    }
+}
+
+static float norm2(const float *row, uint32_t dim)
+{
+    float sum[VDB_LANES] = { 0 };
+    float total = 0.0F;
+    uint32_t d = 0;
+
+    for (; d + VDB_LANES <= dim; d += VDB_LANES) {
+        for (uint32_t l = 0; l < VDB_LANES; l++) {
+            sum[l] += row[d + l] * row[d + l];
+        }
+    }
+    for (; d < dim; d++) {
+        total += row[d] * row[d];
+    }
+    for (uint32_t l = 0; l < VDB_LANES; l++) {
+        total += sum[l];
+    }
+    return total;
+}
+
+const struct vdb_kernels vdb_kernels_scalar = { score_group, norm2 };
+
+const struct vdb_kernels *vdb_kernels_of(enum cpu_simd level)
+{
+    if (!cpu_simd_has(level)) {
+        return NULL;
+    }
+    return level == CPU_SCALAR ? &vdb_kernels_scalar : level == CPU_AVX2 ? vdb_kernels_avx2() : NULL;
+}
+
+const struct vdb_kernels *vdb_kernels(void)
+{
+    const struct vdb_kernels *k = cpu_simd_level() >= CPU_AVX2 ? vdb_kernels_avx2() : NULL;
+    return k != NULL ? k : &vdb_kernels_scalar;
+}

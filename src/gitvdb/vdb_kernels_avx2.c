@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_kernels.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+
+#include <immintrin.h>
+
+/* One run of scores into what is known of a point. NaN loses: the comparison is false, and min and max give their second
+ * operand when one is NaN. */
+static inline void keep(__m256 s, __m256i index, struct vdb_best *best)
+{
+    const __m256 first = _mm256_loadu_ps(best->first);
+    const __m256 second = _mm256_loadu_ps(best->second);
+    const __m256 kept = _mm256_loadu_ps((const float *)best->index);
+    const __m256 is_above = _mm256_cmp_ps(s, first, _CMP_GT_OQ);
+
+    _mm256_storeu_ps(best->second, _mm256_max_ps(_mm256_min_ps(first, s), second));
+    _mm256_storeu_ps(best->first, _mm256_max_ps(s, first));
+    _mm256_storeu_ps((float *)best->index, _mm256_blendv_ps(kept, _mm256_castsi256_ps(index), is_above));
+}
+
+/* 6 points by 16 centroids: 12 sums, 2 runs of centroids and a component of a point fill the 16 registers. */
+static void score_group(const float *const *rows, uint32_t dim, const float *panel, int32_t first,
+                        struct vdb_best *best)
+{
+    const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3], *r4 = rows[4], *r5 = rows[5];
+    __m256 a0 = _mm256_setzero_ps(), b0 = a0, a1 = a0, b1 = a0, a2 = a0, b2 = a0;
+    __m256 a3 = a0, b3 = a0, a4 = a0, b4 = a0, a5 = a0, b5 = a0;
+
+    for (size_t d = 0; d < dim; d++) {
+        const __m256 ca = _mm256_load_ps(panel + d * VDB_PANEL);
+        const __m256 cb = _mm256_load_ps(panel + d * VDB_PANEL + VDB_LANES);
+        __m256 x = _mm256_broadcast_ss(r0 + d);
+        a0 = _mm256_fmadd_ps(x, ca, a0);
+        b0 = _mm256_fmadd_ps(x, cb, b0);
+        x = _mm256_broadcast_ss(r1 + d);
+        a1 = _mm256_fmadd_ps(x, ca, a1);
+        b1 = _mm256_fmadd_ps(x, cb, b1);
+        x = _mm256_broadcast_ss(r2 + d);
+        a2 = _mm256_fmadd_ps(x, ca, a2);
+        b2 = _mm256_fmadd_ps(x, cb, b2);
+        x = _mm256_broadcast_ss(r3 + d);
+        a3 = _mm256_fmadd_ps(x, ca, a3);
+        b3 = _mm256_fmadd_ps(x, cb, b3);
+        x = _mm256_broadcast_ss(r4 + d);
+        a4 = _mm256_fmadd_ps(x, ca, a4);
+        b4 = _mm256_fmadd_ps(x, cb, b4);
+        x = _mm256_broadcast_ss(r5 + d);
+        a5 = _mm256_fmadd_ps(x, ca, a5);
+        b5 = _mm256_fmadd_ps(x, cb, b5);
+    }
+    const __m256i ia = _mm256_set1_epi32(first), ib = _mm256_set1_epi32(first + 1);
+    keep(a0, ia, best);
+    keep(b0, ib, best);
+    keep(a1, ia, best + 1);
+    keep(b1, ib, best + 1);
+    keep(a2, ia, best + 2);
+    keep(b2, ib, best + 2);
+    keep(a3, ia, best + 3);
+    keep(b3, ib, best + 3);
+    keep(a4, ia, best + 4);
+    keep(b4, ib, best + 4);
+    keep(a5, ia, best + 5);
+    keep(b5, ib, best + 5);
+}
+
+static float add_lanes(__m256 v)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+static float norm2(const float *row, uint32_t dim)
+{
+    __m256 sum = _mm256_setzero_ps();
+    float rest = 0.0F;
+    size_t d = 0;
+
+    for (; d + VDB_LANES <= dim; d += VDB_LANES) {
+        const __m256 x = _mm256_loadu_ps(row + d);
+        sum = _mm256_fmadd_ps(x, x, sum);
+    }
+    for (; d < dim; d++) {
+        rest += row[d] * row[d];
+    }
+    return add_lanes(sum) + rest;
+}
+
+static const struct vdb_kernels kernels = { score_group, norm2 };
+
+const struct vdb_kernels *vdb_kernels_avx2(void) { return &kernels; }
+
+#else
+
+const struct vdb_kernels *vdb_kernels_avx2(void) { return NULL; }
+
+#endif

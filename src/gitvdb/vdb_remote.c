@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_repo.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gitvdb/vdb_git.h"
+
+/* What the callbacks of libgit2 are told, and tell. */
+struct transfer {
+    const char *ref;
+    unsigned n_asked;      /* for credentials: each kind is tried once */
+    char refused[200];     /* why the other side did not take the reference; "" */
+};
+
+static int give_credentials(git_credential **out, const char *url, const char *user, unsigned allowed, void *arg)
+{
+    struct transfer *t = arg;
+    (void)url;
+    /* A user in the address is handed over by libgit2 itself; what is left without asking anybody is the agent of ssh. */
+    if ((allowed & GIT_CREDENTIAL_SSH_KEY) != 0 && t->n_asked++ == 0) {
+        return git_credential_ssh_key_from_agent(out, user != NULL ? user : "git");
+    }
+    if ((allowed & GIT_CREDENTIAL_USERNAME) != 0 && t->n_asked++ < 2) {
+        return git_credential_username_new(out, user != NULL ? user : "git");
+    }
+    git_error_set_str(GIT_ERROR_NET, "the remote asks for credentials, and no agent of ssh has any that it takes");
+    return GIT_EAUTH;
+}
+
+static int note_status(const char *ref, const char *status, void *arg)
+{
+    struct transfer *t = arg;
+    if (status != NULL && strcmp(ref, t->ref) == 0) {
+        error_quote(t->refused, sizeof t->refused, status, strlen(status));
+    }
+    return 0;
+}
+
+static void set_callbacks(git_remote_callbacks *c, struct transfer *t)
+{
+    git_remote_init_callbacks(c, GIT_REMOTE_CALLBACKS_VERSION);
+    c->credentials = give_credentials;
+    c->push_update_reference = note_status;
+    c->payload = t;
+}
+
+static bool is_place(const char *remote)
+{
+    struct stat info;
+    return strchr(remote, ':') != NULL || stat(remote, &info) == 0;
+}
+
+/* A remote of the configuration, or else a path or an address. *is_named says which. */
+static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remote **out, bool *is_named, grebe_error *err)
+{
+    char shown[160];
+    error_quote(shown, sizeof shown, remote, strlen(remote));
+    int code = git_remote_lookup(out, r->git, remote);
+    *is_named = code == 0;
+    if ((code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) && is_place(remote)) {
+        code = git_remote_create_anonymous(out, r->git, remote);
+    } else if (code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) {
+        return GREBE_FAIL(err, GREBE_ENOTFOUND, "no remote \"%s\" in %s, and no repository of this path", shown, r->path);
+    }
+    return code < 0 ? vdb_git_fail(err, code, "remote \"%s\"", shown) : GREBE_OK;
+}
+
+/* ---- push ---- */
+
+grebe_status vdb_push(struct vdb_repo *r, const char *name, const char *remote, grebe_error *err)
+{
+    char ref[VDB_REF_MAX];
+    char spec[2 * VDB_REF_MAX + 2];
+    struct vdb_oid commit, root;
+    git_remote *to = NULL;
+    git_push_options options;
+    bool is_named = false;
+    grebe_status st = GREBE_OK;
+
+    GREBE_TRY(vdb_ref_name(name, ref, err));
+    GREBE_TRY(vdb_ref_read(r, name, &commit, &root, err)); /* a reference that is not there says so, not the remote */
+    GREBE_TRY(find_remote(r, remote, &to, &is_named, err));
+    struct transfer t = { .ref = ref };
+    git_push_options_init(&options, GIT_PUSH_OPTIONS_VERSION);
+    set_callbacks(&options.callbacks, &t);
+    strcpy(spec, ref);
+    strcat(spec, ":");
+    strcat(spec, ref);
+    char *specs[] = { spec };
+    git_strarray list = { specs, 1 };
+    int code = git_remote_push(to, &list, &options);
+    if (code == GIT_ENONFASTFORWARD) {
+        st = GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\": the remote has commits that are not here; pull first", name);
+    } else if (code < 0) {
+        st = vdb_git_fail(err, code, "push of \"%s\"", name);
+    } else if (t.refused[0] != '\0') {
+        st = GREBE_FAIL(err, GREBE_ECONFLICT, "push of \"%s\": the remote refused it: %s", name, t.refused);
+    }
+out:
+    git_remote_free(to);
+    return st;
+}
+
+/* ---- pull ---- */
+
+/* Tip of the collection at the other side, which is connected. */
+static grebe_status find_tip(git_remote *from, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+{
+    const git_remote_head **heads = NULL;
+    size_t n = 0;
+    int code = git_remote_ls(&heads, &n, from);
+    if (code < 0) {
+        return vdb_git_fail(err, code, "pull of \"%s\"", name);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(heads[i]->name, ref) == 0) {
+            *out = vdb_oid_of_git(&heads[i]->oid);
+            return GREBE_OK;
+        }
+    }
+    return GREBE_FAIL(err, GREBE_ENOTFOUND, "the remote has no collection \"%s\"", name);
+}
+
+/* Objects, and for a remote with a name its tracking reference. */
+static grebe_status fetch(struct vdb_repo *r, git_remote *from, const char *name, const char *ref, const char *remote,
+                          bool is_named, struct vdb_oid *tip, grebe_error *err)
+{
+    git_fetch_options options;
+    struct transfer t = { .ref = ref };
+    struct buf spec = BUF_INIT(r->a);
+    grebe_status st = GREBE_OK;
+    char *specs[1];
+    git_strarray list = { specs, 1 };
+    git_fetch_options_init(&options, GIT_FETCH_OPTIONS_VERSION);
+    set_callbacks(&options.callbacks, &t);
+    options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE;
+    options.update_fetchhead = 0;
+    int code = git_remote_connect(from, GIT_DIRECTION_FETCH, &options.callbacks, NULL, NULL);
+    if (code < 0) {
+        st = vdb_git_fail(err, code, "pull of \"%s\"", name);
+        goto out;
+    }
+    GREBE_TRY(find_tip(from, name, ref, tip, err));
+    GREBE_TRY(buf_printf(&spec, err, "+%s:", ref));
+    if (is_named) {
+        GREBE_TRY(buf_printf(&spec, err, VDB_REMOTE_REFS "%s/%s", remote, name));
+    }
+    GREBE_TRY(buf_put_byte(&spec, '\0', err));
+    specs[0] = (char *)spec.data;
+    code = git_remote_download(from, &list, &options);
+    if (code == 0) {
+        code = git_remote_update_tips(from, &options.callbacks, 0, GIT_REMOTE_DOWNLOAD_TAGS_NONE, NULL);
+    }
+    if (code < 0) {
+        st = vdb_git_fail(err, code, "pull of \"%s\"", name);
+    }
+out:
+    (void)git_remote_disconnect(from);
+    buf_release(&spec);
+    return st;
+}
+
+/* Whether `tip` has `commit` among its ancestors or is it. */
+static grebe_status is_ahead(struct vdb_repo *r, const struct vdb_oid *tip, const struct vdb_oid *commit, bool *out,
+                             grebe_error *err)
+{
+    struct vdb_oid base;
+    grebe_status st = vdb_merge_base(r, tip, commit, &base, err);
+    *out = st == GREBE_OK && vdb_oid_equal(&base, commit);
+    return st == GREBE_ENOTFOUND ? GREBE_OK : st;
+}
+
+grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
+                      struct vdb_oid *root, grebe_error *err)
+{
+    char ref[VDB_REF_MAX];
+    git_remote *from = NULL;
+    bool is_named = false, can_forward = false;
+    struct vdb_oid tip, old, old_root;
+    struct vdb_commit read;
+    struct arena ar = ARENA_INIT(r->a);
+    grebe_status st = GREBE_OK;
+
+    GREBE_TRY(vdb_ref_name(name, ref, err));
+    GREBE_TRY(find_remote(r, remote, &from, &is_named, err));
+    GREBE_TRY(fetch(r, from, name, ref, remote, is_named, &tip, err));
+    GREBE_TRY(vdb_repo_refresh(r, err));
+    GREBE_TRY(vdb_commit_read(r, &tip, &ar, &read, err));
+    *root = read.root;
+    st = vdb_ref_read(r, name, &old, &old_root, err);
+    if (st == GREBE_ENOTFOUND) {
+        st = vdb_ref_update(r, name, NULL, &tip, err);
+        goto out;
+    }
+    if (st != GREBE_OK || vdb_oid_equal(&old, &tip)) {
+        goto out;
+    }
+    GREBE_TRY(is_ahead(r, &tip, &old, &can_forward, err));
+    if (can_forward) {
+        st = vdb_ref_update(r, name, &old, &tip, err);
+        goto out;
+    }
+    GREBE_TRY(is_ahead(r, &old, &tip, &can_forward, err));
+    if (can_forward) { /* what the remote has is part of what is here */
+        *root = old_root;
+        goto out;
+    }
+    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": both sides have commits of their own",
+                    name);
+out:
+    git_remote_free(from);
+    arena_release(&ar);
+    return st;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gitvdb/vdb_repo.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gitvdb/vdb_git.h"
+
+/* ---- errors of libgit2 ---- */
+
+static grebe_status status_of_git(int code, const git_error *e)
+{
+    switch (code) {
+    case GIT_ENOTFOUND: return GREBE_ENOTFOUND;
+    case GIT_EEXISTS: return GREBE_EEXISTS;
+    case GIT_EAMBIGUOUS:
+    case GIT_EINVALIDSPEC:
+    case GIT_EINVALID: return GREBE_EINVAL;
+    case GIT_ELOCKED:
+    case GIT_EMODIFIED:
+    case GIT_ENONFASTFORWARD: return GREBE_ECONFLICT;
+    case GIT_EAUTH:
+    case GIT_ECERTIFICATE:
+    case GIT_EOWNER: return GREBE_EAUTH;
+    case GIT_EMISMATCH: return GREBE_ECORRUPT;
+    default: break;
+    }
+    switch (e == NULL ? GIT_ERROR_NONE : e->klass) {
+    case GIT_ERROR_NOMEMORY: return GREBE_ENOMEM;
+    case GIT_ERROR_NET:
+    case GIT_ERROR_HTTP:
+    case GIT_ERROR_SSH:
+    case GIT_ERROR_SSL: return GREBE_ENETWORK;
+    case GIT_ERROR_ODB:
+    case GIT_ERROR_ZLIB:
+    case GIT_ERROR_OBJECT:
+    case GIT_ERROR_TREE:
+    case GIT_ERROR_INDEXER: return GREBE_ECORRUPT;
+    default: return GREBE_EIO;
+    }
+}
+
+grebe_status vdb_git_fail(grebe_error *err, int code, const char *fmt, ...)
+{
+    const git_error *e = git_error_last();
+    grebe_status st = status_of_git(code, e);
+    char what[256], why[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    const char *text = e != NULL && e->message != NULL ? e->message : "libgit2 gave no reason";
+    error_quote(why, sizeof why, text, strlen(text));
+    st = GREBE_FAIL(err, st, "%s: %s", what, why);
+    if (code == GIT_ELOCKED && err != NULL) {
+        err->flags |= GREBE_ERROR_RETRYABLE;
+    }
+    return st;
+}
+
+/* ---- open ---- */
+
+/* "not there", "empty" and "something else in it" of a path that is to become a repository. */
+static grebe_status check_free(const char *path, grebe_error *err)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        if (errno == ENOENT) {
+            return GREBE_OK;
+        }
+        return GREBE_FAIL_SYS(err, errno == ENOTDIR ? GREBE_EINVAL : status_from_errno(errno), errno,
+                              "%s: expected a repository, an empty folder or nothing", path);
+    }
+    grebe_status st = GREBE_OK;
+    const struct dirent *e = NULL;
+    while (st == GREBE_OK && (e = readdir(dir)) != NULL) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            char name[64];
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a repository or an empty folder, found \"%s\" in it", path,
+                            error_quote(name, sizeof name, e->d_name, strlen(e->d_name)));
+        }
+    }
+    closedir(dir);
+    return st;
+}
+
+static grebe_status make_repository(struct vdb_repo *r, enum vdb_repo_mode mode, grebe_error *err)
+{
+    /* `init` may be asked for in a folder that holds files already, as git's own */
+    if (mode == VDB_REPO_CREATE) {
+        grebe_status st = check_free(r->path, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    git_repository_init_options options;
+    git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    options.flags = GIT_REPOSITORY_INIT_MKDIR | GIT_REPOSITORY_INIT_MKPATH;
+    if (mode != VDB_REPO_INIT) {
+        options.flags |= GIT_REPOSITORY_INIT_BARE;
+    }
+    int code = git_repository_init_ext(&r->git, r->path, &options);
+    return code < 0 ? vdb_git_fail(err, code, "%s: cannot make a repository", r->path) : GREBE_OK;
+}
+
+static grebe_status open_failed(const char *path, int code, grebe_error *err)
+{
+    const git_error *e = git_error_last();
+    struct stat info;
+    if (code == GIT_ENOTFOUND && stat(path, &info) == 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a Git repository, found a %s without one", path,
+                          S_ISDIR(info.st_mode) ? "folder" : "file");
+    }
+    if (e != NULL && e->message != NULL &&
+        (strstr(e->message, "unsupported extension") != NULL || strstr(e->message, "unsupported repository version") != NULL)) {
+        char why[200];
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: %s", path,
+                          error_quote(why, sizeof why, e->message, strlen(e->message)));
+    }
+    return vdb_git_fail(err, code, "%s: cannot open the repository", path);
+}
+
+/* libgit2 1.5 knows object ids of SHA-1 only. */
+static grebe_status check_format(struct vdb_repo *r, grebe_error *err)
+{
+    git_config *config = NULL;
+    git_config_entry *entry = NULL;
+    grebe_status st = GREBE_OK;
+    int code = git_repository_config_snapshot(&config, r->git);
+    if (code < 0) {
+        return vdb_git_fail(err, code, "%s: cannot read the configuration", r->path);
+    }
+    if (git_config_get_entry(&entry, config, "extensions.objectformat") == 0 && strcmp(entry->value, "sha1") != 0) {
+        char name[40];
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a repository of SHA-1 objects, found \"%s\"", r->path,
+                        error_quote(name, sizeof name, entry->value, strlen(entry->value)));
+    }
+    git_config_entry_free(entry);
+    git_config_free(config);
+    return st;
+}
+
+/* Settings of the whole process, which libgit2 has in one place: the same each time, so that two threads may write them. */
+static void set_options(void)
+{
+    static const char *extensions[] = { "objectformat", "worktreeconfig", "preciousobjects", "partialclone" };
+    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
+    git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, sizeof extensions / sizeof extensions[0]);
+}
+
+grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_mode mode,
+                           struct vdb_repo **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    assert(ctx != NULL && path != NULL && out != NULL);
+    *out = NULL;
+    struct vdb_repo *r = mem_alloc_zero(ctx->a, sizeof *r);
+    if (r == NULL) {
+        return mem_fail(err, sizeof *r, "a repository");
+    }
+    r->ctx = ctx;
+    r->a = ctx->a;
+    int code = git_libgit2_init();
+    if (code < 0) {
+        mem_free(ctx->a, r, sizeof *r);
+        return GREBE_FAIL(err, GREBE_EIO, "libgit2 cannot start");
+    }
+    if (code == 1) {
+        set_options();
+    }
+    r->path = str_copy(r->a, path);
+    if (r->path == NULL) {
+        st = mem_fail(err, strlen(path), path);
+        goto out;
+    }
+    code = git_repository_open_ext(&r->git, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+    if (code == GIT_ENOTFOUND && mode != VDB_REPO_EXISTING) {
+        st = make_repository(r, mode, err);
+    } else if (code < 0) {
+        st = open_failed(path, code, err);
+    }
+    if (st != GREBE_OK) {
+        goto out;
+    }
+    GREBE_TRY(check_format(r, err));
+    r->is_bare = git_repository_is_bare(r->git) != 0;
+    const char *common = git_repository_commondir(r->git);
+    struct buf objects = BUF_INIT(r->a);
+    st = buf_printf(&objects, err, "%s/objects", common);
+    if (st == GREBE_OK) {
+        r->objects = str_copy_len(r->a, (const char *)objects.data, objects.len);
+        st = r->objects == NULL ? mem_fail(err, objects.len, "a path") : GREBE_OK;
+    }
+    buf_release(&objects);
+    if (st != GREBE_OK) {
+        goto out;
+    }
+    code = git_repository_odb(&r->odb, r->git);
+    if (code < 0) {
+        st = vdb_git_fail(err, code, "%s: cannot open the objects", path);
+        goto out;
+    }
+    *out = r;
+    r = NULL;
+out:
+    vdb_repo_close(r);
+    return st;
+}
+
+void vdb_repo_close(struct vdb_repo *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    git_odb_free(r->odb);
+    git_repository_free(r->git);
+    str_free(r->a, r->objects);
+    str_free(r->a, r->path);
+    git_libgit2_shutdown();
+    mem_free(r->a, r, sizeof *r);
+}
+
+bool vdb_repo_is_bare(const struct vdb_repo *r) { return r->is_bare; }
+
+const char *vdb_repo_path(const struct vdb_repo *r) { return r->path; }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of a root tree. */
+#include "gitvdb/vdb_build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gitvdb/vdb_history.h"
+#include "gitvdb/vdb_lsh.h"
+
+enum { NAME_MAX_BYTES = 16, MODE_TREE = 040000, MODE_BLOB = 0100644 };
+
+/* A tree while it is filled. */
+struct folder {
+    struct vdb_tree_entry entries[VDB_CENTROIDS_MAX];
+    char names[VDB_CENTROIDS_MAX][NAME_MAX_BYTES];
+    size_t n;
+};
+
+static void folder_add(struct folder *f, uint32_t mode, const struct vdb_oid *oid, const char *name)
+{
+    snprintf(f->names[f->n], NAME_MAX_BYTES, "%s", name);
+    f->entries[f->n] = (struct vdb_tree_entry){ mode, f->names[f->n], *oid };
+    f->n++;
+}
+
+/* A blob such as "03f.f32le": `digits` hexadecimal digits and an ending. */
+static void folder_add_numbered(struct folder *f, const struct vdb_oid *oid, int digits, uint32_t number,
+                                const char *ending)
+{
+    char name[NAME_MAX_BYTES];
+    snprintf(name, sizeof name, "%0*x%s", digits, (unsigned)number, ending);
+    folder_add(f, MODE_BLOB, oid, name);
+}
+
+/* Puts the tree into the pack and empties the folder. */
+static grebe_status folder_end(struct folder *f, struct vdb_pack *p, struct buf *scratch, struct vdb_oid *out,
+                               grebe_error *err)
+{
+    buf_clear(scratch);
+    grebe_status st = vdb_tree_encode(f->entries, f->n, scratch, err);
+    f->n = 0;
+    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, -1, out, err) : st;
+}
+
+/* ---- shards ---- */
+
+static grebe_status hash_part(void *arg, size_t i, grebe_error *err)
+{
+    struct vdb_built *b = arg;
+    struct vdb_part *part = b->parts[i / VDB_PART_KINDS];
+    size_t kind = i % VDB_PART_KINDS;
+    (void)err;
+    if (part != NULL && !part->has_oids) {
+        vdb_oid_of(VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, &part->oids[kind]);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status store_part(struct vdb_part *part, struct vdb_pack *p, grebe_error *err)
+{
+    struct vdb_oid oid;
+    grebe_status st = GREBE_OK;
+    for (int kind = 0; kind < VDB_PART_KINDS && !part->is_stored && st == GREBE_OK; kind++) {
+        st = vdb_pack_add(p, VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, -1, &oid, err);
+    }
+    part->is_stored = part->is_stored || st == GREBE_OK;
+    return st;
+}
+
+static grebe_status write_parts(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                                struct vdb_pack *p, bool is_chain, grebe_error *err)
+{
+    grebe_status st;
+    GREBE_TRY(parallel_for(work->pool, work->threads, (size_t)VDB_SHARDS * VDB_PART_KINDS, hash_part, b, work->cancel,
+                           err));
+    for (uint32_t i = 0; i < VDB_SHARDS; i++) {
+        struct vdb_part *old = from == NULL ? NULL : from->parts[i];
+        if (old != NULL && !old->is_stored && old != b->parts[i]) { /* pending: an older version of what follows */
+            GREBE_TRY(b->parts[i] == NULL ? store_part(old, p, err) : vdb_history_part(p, old, b->parts[i], err));
+        }
+        if (b->parts[i] != NULL) {
+            b->parts[i]->has_oids = true;
+            GREBE_TRY(is_chain ? GREBE_OK : store_part(b->parts[i], p, err));
+        }
+    }
+out:
+    return st;
+}
+
+static grebe_status write_points(struct vdb_built *b, struct vdb_pack *p, struct folder *f, struct buf *scratch,
+                                 struct vdb_oid *out, grebe_error *err)
+{
+    static const char *const folders[] = { "ids", "payloads", "vectors" };
+    struct vdb_oid trees[VDB_PART_KINDS];
+    grebe_status st;
+    for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
+        for (uint32_t i = 0; i < VDB_SHARDS; i++) {
+            if (b->parts[i] != NULL) {
+                folder_add_numbered(f, &b->parts[i]->oids[kind], 3, i, kind == 2 ? ".f32le" : ".bin");
+            }
+        }
+        GREBE_TRY(folder_end(f, p, scratch, &trees[kind], err));
+    }
+    for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
+        folder_add(f, MODE_TREE, &trees[kind], folders[kind]);
+    }
+    GREBE_TRY(folder_end(f, p, scratch, out, err));
+out:
+    return st;
+}
+
+/* ---- the index ---- */
+
+static grebe_status write_sample(struct vdb_built *b, struct vdb_built *from, struct vdb_pack *p, bool is_chain,
+                                 grebe_error *err)
+{
+    grebe_status st;
+    GREBE_TRY(vdb_index_sample(b, &b->sample_blob, err));
+    vdb_oid_of(VDB_BLOB, b->sample_blob.data, b->sample_blob.len, &b->sample_oid);
+    if (from != NULL && from->sample_blob.len != 0 && !vdb_oid_equal(&from->sample_oid, &b->sample_oid)) {
+        GREBE_TRY(vdb_history_sample(p, from, b, err));
+    }
+    if (!is_chain) {
+        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
+        buf_release(&b->sample_blob);
+    }
+out:
+    return st;
+}
+
+static grebe_status write_postings(struct vdb_built *b, struct vdb_pack *p, struct folder *f, struct buf *scratch,
+                                   struct vdb_oid *out, grebe_error *err)
+{
+    struct buf blobs = BUF_INIT(b->a);
+    size_t *end = mem_alloc(b->a, b->k * sizeof *end);
+    grebe_status st = GREBE_OK;
+    if (end == NULL) {
+        return mem_fail(err, b->k * sizeof *end, "postings");
+    }
+    GREBE_TRY(vdb_index_postings(b, &blobs, end, err));
+    for (uint32_t c = 0; c < b->k; c++) {
+        size_t start = c == 0 ? 0 : end[c - 1];
+        struct vdb_oid oid;
+        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, blobs.data + start, end[c] - start, -1, &oid, err));
+        folder_add_numbered(f, &oid, 4, c, ".bin");
+    }
+    GREBE_TRY(folder_end(f, p, scratch, out, err));
+out:
+    mem_free(b->a, end, b->k * sizeof *end);
+    buf_release(&blobs);
+    return st;
+}
+
+static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, struct vdb_pack *p, bool is_chain,
+                                struct folder *f, struct buf *scratch, struct vdb_oid *out, grebe_error *err)
+{
+    struct vdb_oid codebook, postings, ivf;
+    grebe_status st;
+    GREBE_TRY(write_sample(b, from, p, is_chain, err));
+    GREBE_TRY(write_postings(b, p, f, scratch, &postings, err));
+    buf_clear(scratch);
+    GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, scratch, err));
+    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, -1, &codebook, err));
+    folder_add(f, MODE_BLOB, &codebook, "codebook.bin");
+    folder_add(f, MODE_TREE, &postings, "postings");
+    folder_add(f, MODE_BLOB, &b->sample_oid, "sample.bin");
+    GREBE_TRY(folder_end(f, p, scratch, &ivf, err));
+    folder_add(f, MODE_TREE, &ivf, "ivf-flat-v2");
+    GREBE_TRY(folder_end(f, p, scratch, out, err));
+out:
+    return st;
+}
+
+grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                             struct vdb_pack *p, bool is_chain, grebe_error *err)
+{
+    struct buf scratch = BUF_INIT(b->a);
+    struct vdb_oid points, index, meta;
+    grebe_status st;
+    b->meta.point_count = b->n;
+    if (b->meta.format == 1) {
+        st = vdb_built_load_all(b, work, VDB_PART_ALL, err);
+        return st == GREBE_OK ? vdb_lsh_write(p, b, &b->root, err) : st;
+    }
+    struct folder *f = mem_alloc(b->a, sizeof *f);
+    if (f == NULL) {
+        return mem_fail(err, sizeof *f, "a tree");
+    }
+    f->n = 0;
+    GREBE_TRY(vdb_index_build(b, from, work, err));
+    GREBE_TRY(write_parts(b, from, work, p, is_chain, err));
+    GREBE_TRY(write_points(b, p, f, &scratch, &points, err));
+    GREBE_TRY(write_index(b, from, p, is_chain, f, &scratch, &index, err));
+    buf_clear(&scratch);
+    GREBE_TRY(vdb_meta_encode(&b->meta, &scratch, err));
+    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch.data, scratch.len, -1, &meta, err));
+    folder_add(f, MODE_TREE, &index, "index");
+    folder_add(f, MODE_BLOB, &meta, "meta.json");
+    folder_add(f, MODE_TREE, &points, "points");
+    GREBE_TRY(folder_end(f, p, &scratch, &b->root, err));
+out:
+    mem_free(b->a, f, sizeof *f);
+    buf_release(&scratch);
+    return st;
+}
+
+grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (uint32_t i = 0; i < VDB_SHARDS; i++) {
+        if (b->parts[i] != NULL) {
+            GREBE_TRY(store_part(b->parts[i], p, err));
+        }
+    }
+    if (b->sample_blob.len != 0) {
+        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vdb_git_test.h"
+
+#include "gitvdb/vdb_delta.h"
+
+static void fill_random(unsigned char *p, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        uint64_t v = test_random(&seed);
+        memcpy(p + i, &v, 8);
+    }
+}
+
+/* Blobs of all sizes around the borders of stored blocks and of sampling, floats and text. */
+static void test_pack__many_blobs__git_reads_them_and_we_do(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 15, 16, 2047, 2048, 16384, 16385, 65534, 65535, 65536, 131070, 131071, 300000, 2000000 };
+    enum { N = sizeof sizes / sizeof sizes[0] };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct git_fixture f;
+    git_fixture_open(&f, VDB_REPO_CREATE);
+    struct vdb_oid oids[2 * N];
+    unsigned char *bytes = malloc(2000000);
+    assert_non_null(bytes);
+    struct vdb_pack *p = NULL;
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    for (size_t i = 0; i < 2 * N; i++) {
+        size_t n = sizes[i / 2];
+        memset(bytes, 'a', n);
+        if (i % 2 == 0) {
+            fill_random(bytes, n, i);
+        }
+        assert_ok(vdb_pack_add(p, VDB_BLOB, bytes, n, -1, &oids[i], &err));
+        uint64_t before = vdb_pack_bytes(p);
+        assert_ok(vdb_pack_add(p, VDB_BLOB, bytes, n, -1, &oids[i], &err));
+        assert_int_equal(vdb_pack_bytes(p), before); /* once only */
+    }
+    assert_false(vdb_object_exists(f.repo, &oids[5]));
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    for (size_t i = 0; i < 2 * N; i++) {
+        size_t n = sizes[i / 2];
+        memset(bytes, 'a', n);
+        if (i % 2 == 0) {
+            fill_random(bytes, n, i);
+        }
+        struct region *region = NULL;
+        const unsigned char *got = NULL;
+        size_t len = 0;
+        enum vdb_object type = VDB_TAG;
+        uint64_t size = 0;
+        assert_true(vdb_object_exists(f.repo, &oids[i]));
+        assert_ok(vdb_object_stat(f.repo, &oids[i], &type, &size, &err));
+        assert_true(type == VDB_BLOB && size == n);
+        assert_ok(vdb_object_read(f.repo, &oids[i], VDB_BLOB, &region, &got, &len, &err));
+        assert_int_equal(len, n);
+        assert_true(n == 0 || memcmp(got, bytes, n) == 0);
+        region_drop(region);
+        assert_fails(vdb_object_read(f.repo, &oids[i], VDB_TREE, &region, &got, &len, &err), GREBE_ECORRUPT,
+                     "expected a tree, found a blob");
+        assert_null(region);
+    }
+    assert_fsck(f.path);
+    assert_int_equal(run_shell("cd '%s' && git verify-pack objects/pack/*.idx", f.path), 0);
+    assert_int_equal(run_shell("cd '%s/objects/pack' && test -z \"$(ls | grep tmp_)\" && "
+                               "test \"$(stat -c %%a pack-*.pack pack-*.idx | sort -u)\" = 444 && "
+                               "git index-pack -o ../../x.idx pack-*.pack >/dev/null && cmp ../../x.idx pack-*.idx",
+                               f.path),
+                     0);
+    /* a second pack of the same objects has nothing to write */
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    memset(bytes, 'a', 2048);
+    assert_ok(vdb_pack_add(p, VDB_BLOB, bytes, 2048, -1, &oids[0], &err));
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    assert_int_equal(run_shell("test $(ls '%s/objects/pack' | wc -l) = 2", f.path), 0);
+    free(bytes);
+    git_fixture_close(&f);
+}
+
+static void test_pack__deltas_before_their_base__git_reads_them(void **state)
+{
+    (void)state;
+    enum { LEN = 70000 * 8, N = 6 };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct git_fixture f;
+    git_fixture_open(&f, VDB_REPO_CREATE);
+    unsigned char *versions[N];
+    struct vdb_oid oids[N];
+    struct vdb_pack *p = NULL;
+    struct vdb_delta d;
+    vdb_delta_init(&d, mem_system());
+    for (size_t i = 0; i < N; i++) {
+        versions[i] = malloc(LEN);
+        assert_non_null(versions[i]);
+        fill_random(versions[i], LEN, 7);
+        memset(versions[i] + 1000 * i, (int)i, 100 + i * 100);
+        vdb_oid_of(VDB_BLOB, versions[i], LEN, &oids[i]);
+    }
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    for (size_t i = 0; i + 1 < N; i++) { /* each against the next one, the last is whole */
+        const unsigned char *bytes = NULL;
+        size_t len = 0;
+        size_t at = 0;
+        assert_ok(vdb_delta_begin(&d, LEN, LEN, &err));
+        while (at < LEN) {
+            size_t run = at;
+            while (run < LEN && versions[i][run] == versions[i + 1][run]) {
+                run++;
+            }
+            assert_ok(vdb_delta_copy(&d, at, run - at, &err));
+            for (at = run; at < LEN && versions[i][at] != versions[i + 1][at]; at++) {
+                assert_ok(vdb_delta_insert(&d, versions[i] + at, 1, &err));
+            }
+        }
+        assert_ok(vdb_delta_end(&d, &bytes, &len, &err));
+        assert_true(len < 3000);
+        unsigned char *made = malloc(LEN);
+        assert_ok(vdb_delta_apply(bytes, len, versions[i + 1], LEN, made, LEN, &err));
+        assert_memory_equal(made, versions[i], LEN);
+        free(made);
+        assert_ok(vdb_pack_add_delta(p, &oids[i], &oids[i + 1], bytes, len, &err));
+    }
+    struct vdb_oid last;
+    assert_ok(vdb_pack_add(p, VDB_BLOB, versions[N - 1], LEN, -1, &last, &err));
+    assert_true(vdb_oid_equal(&last, &oids[N - 1]));
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    for (size_t i = 0; i < N; i++) {
+        struct region *region = NULL;
+        const unsigned char *got = NULL;
+        size_t len = 0;
+        enum vdb_object type = VDB_TAG;
+        uint64_t size = 0;
+        assert_ok(vdb_object_stat(f.repo, &oids[i], &type, &size, &err));
+        assert_true(type == VDB_BLOB && size == LEN);
+        assert_ok(vdb_object_read(f.repo, &oids[i], VDB_BLOB, &region, &got, &len, &err));
+        assert_int_equal(len, LEN);
+        assert_memory_equal(got, versions[i], LEN);
+        region_drop(region);
+        free(versions[i]);
+    }
+    vdb_delta_release(&d);
+    assert_fsck(f.path);
+    assert_int_equal(run_shell("cd '%s' && git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 5: 1 object' && "
+                               "git index-pack -o x.idx objects/pack/*.pack >/dev/null && cmp x.idx objects/pack/*.idx",
+                               f.path),
+                     0);
+    git_fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pack__many_blobs__git_reads_them_and_we_do),
+        cmocka_unit_test(test_pack__deltas_before_their_base__git_reads_them),
+    };
+    return cmocka_run_group_tests_name("vdb_pack", tests, NULL, NULL);
+}
