@@ -12,7 +12,8 @@
 struct parser {
     struct arena *ar;
     const char *p, *end;
-    const char *text;   /* the whole, for messages */
+    const struct vdb_text *text;
+    bool is_unique;     /* a key that stands twice is an error */
     struct buf stack;   /* members of the open arrays and objects (a key of NULL in arrays) */
     struct buf scratch; /* a string being decoded */
     grebe_error *err;
@@ -21,7 +22,7 @@ struct parser {
 static grebe_status fail_at(const struct parser *ps, const char *at, const char *expected)
 {
     struct vdb_fault fault = { at, expected };
-    return vdb_fault_fail(&fault, ps->text, ps->end, ps->err);
+    return vdb_fault_fail(&fault, ps->text, ps->err);
 }
 
 static grebe_status no_memory(const struct parser *ps, size_t n) { return mem_fail(ps->err, n, "JSON"); }
@@ -35,7 +36,7 @@ static grebe_status parse_string(struct parser *ps, const char **text, size_t *l
     const char *begin = ps->p + 1;
     const char *behind = vdb_scan_string(begin, ps->end, &has_escape, &fault);
     if (behind == NULL) {
-        return vdb_fault_fail(&fault, ps->text, ps->end, ps->err);
+        return vdb_fault_fail(&fault, ps->text, ps->err);
     }
     const char *close = behind - 1;
     ps->p = behind;
@@ -71,7 +72,7 @@ static grebe_status parse_number(struct parser *ps, struct vdb_value *out)
     struct vdb_fault fault = { NULL, NULL };
     const char *behind = vdb_scan_number(ps->p, ps->end, &n, &fault);
     if (behind == NULL) {
-        return vdb_fault_fail(&fault, ps->text, ps->end, ps->err);
+        return vdb_fault_fail(&fault, ps->text, ps->err);
     }
     if (n.type == VDB_FLOAT && isinf(n.f)) {
         return fail_at(ps, ps->p, "a number in the range of 64-bit floats");
@@ -152,6 +153,9 @@ static grebe_status order_members(struct parser *ps, struct vdb_member *m, size_
         if (i + 1 == n || compare_keys(&m[i], &m[i + 1]) != 0) {
             m[kept++] = m[i];
         }
+    }
+    if (ps->is_unique && kept < n) {
+        return fail_at(ps, ps->p - 1, "each key once before the end of the object");
     }
     out->object.members = m;
     out->object.n = kept;
@@ -275,38 +279,56 @@ static grebe_status parse_value(struct parser *ps, int depth, struct vdb_value *
     return fail_at(ps, ps->p, "a value");
 }
 
-grebe_status vdb_json_parse_at(struct arena *ar, const char *text, const char *p, const char *end,
-                               int depth, const char **after, struct vdb_value *out, grebe_error *err)
+static grebe_status parse_at(struct parser *ps, int depth, const char **after, struct vdb_value *out)
 {
-    struct parser ps = { ar, p, end, text, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
-    grebe_status st = parse_value(&ps, depth, out);
-    *after = ps.p;
-    buf_release(&ps.stack);
-    buf_release(&ps.scratch);
+    grebe_status st = parse_value(ps, depth, out);
+    *after = ps->p;
+    buf_release(&ps->stack);
+    buf_release(&ps->scratch);
     return st;
 }
 
-grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
-                            const struct vdb_value **out, grebe_error *err)
+grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
+                               const char **after, struct vdb_value *out, grebe_error *err)
 {
-    const char *end = len > 0 ? text + len : text;
-    const char *p = vdb_skip_space(text, end);
+    struct parser ps = { ar, p, text->end, text, false, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
+    return parse_at(&ps, depth, after, out);
+}
+
+static grebe_status parse_whole(struct arena *ar, const char *text, size_t len, bool is_unique,
+                                const struct vdb_value **out, grebe_error *err)
+{
+    const struct vdb_text whole = { text, len > 0 ? text + len : text, false };
+    const char *p = vdb_skip_space(text, whole.end);
+    struct parser ps = { ar, p, whole.end, &whole, is_unique, BUF_INIT(ar->a), BUF_INIT(ar->a), err };
     *out = NULL;
     struct vdb_value *root = arena_alloc(ar, sizeof *root);
     if (root == NULL) {
         return mem_fail(err, sizeof *root, "JSON");
     }
-    grebe_status st = vdb_json_parse_at(ar, text, p, end, 0, &p, root, err);
+    grebe_status st = parse_at(&ps, 0, &p, root);
     if (st != GREBE_OK) {
         return st;
     }
-    p = vdb_skip_space(p, end);
-    if (p != end) {
+    p = vdb_skip_space(p, whole.end);
+    if (p != whole.end) {
         struct vdb_fault fault = { p, "the end" };
-        return vdb_fault_fail(&fault, text, end, err);
+        return vdb_fault_fail(&fault, &whole, err);
     }
     *out = root;
     return GREBE_OK;
+}
+
+grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
+                            const struct vdb_value **out, grebe_error *err)
+{
+    return parse_whole(ar, text, len, false, out, err);
+}
+
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
+                                   const struct vdb_value **out, grebe_error *err)
+{
+    return parse_whole(ar, text, len, true, out, err);
 }
 
 const struct vdb_value *vdb_json_get(const struct vdb_value *v, const char *key, size_t key_len)

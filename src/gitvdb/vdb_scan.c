@@ -2,6 +2,8 @@
 #include "gitvdb/vdb_scan.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/endian.h"
 #include "base/error.h"
@@ -290,24 +292,29 @@ const char *vdb_scan_string(const char *p, const char *end, bool *has_escape, st
 
 /* ---- messages ---- */
 
-grebe_status vdb_fault_fail(const struct vdb_fault *fault, const char *text, const char *end,
-                            grebe_error *err)
+grebe_status vdb_fault_fail(const struct vdb_fault *fault, const struct vdb_text *text, grebe_error *err)
 {
     unsigned long line = 1;
     unsigned long column = 1;
-    char found[32];
-    for (const char *p = text; p < fault->at; p++) {
+    char place[64];
+    char found[32] = "the end";
+    for (const char *p = text->begin; p < fault->at; p++) {
         column += ((unsigned char)*p & 0xc0) != 0x80;
         if (*p == '\n') {
             line++;
             column = 1;
         }
     }
-    if (fault->at >= end) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "line %lu column %lu: expected %s, found the end", line,
-                          column, fault->expected);
+    place[0] = '\0';
+    if (!text->is_line) {
+        snprintf(place, sizeof place, "line %lu ", line);
     }
-    size_t n = utf8_char_len(fault->at, (size_t)(end - fault->at));
-    return GREBE_FAIL(err, GREBE_EINVAL, "line %lu column %lu: expected %s, found '%s'", line, column,
-                      fault->expected, error_quote(found, sizeof found, fault->at, n > 0 ? n : 1));
+    if (fault->at < text->end) {
+        size_t n = utf8_char_len(fault->at, (size_t)(text->end - fault->at));
+        found[0] = '\'';
+        error_quote(found + 1, sizeof found - 2, fault->at, n > 0 ? n : 1);
+        strcat(found, "'");
+    }
+    return GREBE_FAIL(err, GREBE_EINVAL, "%scolumn %lu: expected %s, found %s", place, column,
+                      fault->expected, found);
 }

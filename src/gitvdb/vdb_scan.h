@@ -67,18 +67,25 @@ static inline const char *vdb_scan_fault(struct vdb_fault *fault, const char *at
     return NULL;
 }
 
-/** GREBE_EINVAL with "line L column C: expected …, found …"; text is the whole of it. */
-grebe_status vdb_fault_fail(const struct vdb_fault *fault, const char *text, const char *end,
-                            grebe_error *err);
+/** A whole text, for messages. */
+struct vdb_text {
+    const char *begin, *end;
+    bool is_line; /* one line of a file, whose number the caller puts in front */
+};
+/** GREBE_EINVAL with "line L column C: expected …, found …". */
+grebe_status vdb_fault_fail(const struct vdb_fault *fault, const struct vdb_text *text, grebe_error *err);
 
 /**
- * Read the value at p, of which `depth` containers are open around it.
+ * Read the value at p, around which `depth` containers are open.
  *
- * @param text  The whole text, for messages.
  * @param after Written: behind the value.
  */
-grebe_status vdb_json_parse_at(struct arena *ar, const char *text, const char *p, const char *end,
-                               int depth, const char **after, struct vdb_value *out, grebe_error *err);
+grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
+                               const char **after, struct vdb_value *out, grebe_error *err);
+
+/** vdb_json_parse() of a text that people write: a key that stands twice in an object is an error. */
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
+                                   const struct vdb_value **out, grebe_error *err);
 
 /** Behind the canonical value at p; NULL: it is none. Floats as vdb_json_is_canonical_object() says; with is_unstable: *is_unstable
  *  is set when one is not read back to itself by the format's rule. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GITVDB_VDB_POINTS_INTERNAL_H
+#define GREBE_GITVDB_VDB_POINTS_INTERNAL_H
+
+/* How a row of points is made; for the reader of lines. */
+
+#include <inttypes.h>
+
+#include "gitvdb/vdb_points.h"
+
+/** Room for one more row of p->dim > 0 components: p->vectors + p->n * p->dim may be written. */
+grebe_status vdb_points_reserve_row(struct vdb_points *p, grebe_error *err);
+grebe_status vdb_points_put_id(struct vdb_points *p, const struct vdb_id *id, grebe_error *err);
+/** The row that was reserved, with what stands at the ends of ids and payloads, is a point. */
+void vdb_points_end_row(struct vdb_points *p);
+/** Another width, of what has no points. */
+void vdb_points_set_dim(struct vdb_points *p, uint32_t dim);
+
+/** For messages: 7 or "seven". @param dst Written, shape [dst_len], dst_len >= 32. */
+const char *vdb_id_quote(const struct vdb_id *id, char *dst, size_t dst_len);
+grebe_status vdb_points_dim_fail(const struct vdb_id *id, uint32_t expected, size_t found,
+                                 grebe_error *err);
+
+#endif
