@@ -72,6 +72,7 @@ void cli_free_all(struct cli *cli);
 /* ---- cmd_table.c ---- */
 extern const struct cmd *const cmd_list[]; /* NULL-ended, in the order of the help */
 const struct cmd *cmd_find(const char *name);
+extern const struct opt_spec own_words[]; /* as options of a verb: its words are not parsed, all are positionals */
 extern const struct opt_spec common_options[];
 extern const struct opt_spec read_options[];  /* --columns --where --rows --limit --version … */
 extern const struct opt_spec write_options[]; /* --on-conflict --message --durable … */
@@ -96,6 +97,7 @@ int cmd_explain(struct cli *cli);
 int cmd_check(struct cli *cli);
 int cmd_convert(struct cli *cli);
 int cmd_inspect(struct cli *cli);
+int cmd_vdb(struct cli *cli);
 int cmd_version(struct cli *cli);
 int cmd_help(struct cli *cli);
 int cmd_completions(struct cli *cli);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+const struct opt_spec own_words[] = { { NULL, NULL, NULL, 0 } };
+
 const struct opt_spec common_options[] = {
     { "format", "table|json|jsonl|csv|arrow", "form of the output (default table)", 'f' },
     { "threads", "N", "use at most N threads (default: all cores; GREBE_THREADS)", 0 },
@@ -314,6 +316,13 @@ static const struct cmd cmd_inspect_spec = {
     "grebe inspect words/_data/0_*.parquet",
     inspect_options, NULL, 1, 1, cmd_inspect
 };
+static const struct cmd cmd_vdb_spec = {
+    "vdb", "vdb [--db PATH] [--format FORM] COMMAND …", "vector collections as Git trees, compatible with git-vdb",
+    "The sub-commands, options and standard output of git-vdb 0.4, and a few more; grebe vdb --help lists them, "
+    "docs/guide/gitvdb.md explains them. Exit codes are those of grebe.",
+    "grebe vdb upsert words words.jsonl\ngrebe vdb search words --vector 0.1,0.2 --with-payload",
+    own_words, NULL, 0, ANY, cmd_vdb
+};
 static const struct cmd cmd_version_spec = {
     "version", "version [--build]", "say which version this is", "", NULL,
     version_options, NULL, 0, 0, cmd_version
@@ -340,7 +349,7 @@ const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
-    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
+    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_vdb_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 
 const struct cmd *cmd_find(const char *name)

@@ -127,6 +127,12 @@ static int run(struct cli *cli, int argc, char **argv)
             break;
         }
     }
+    if (cli->cmd->options == own_words) {
+        cli->positional = argv + 2;
+        cli->n_positional = n_words;
+        int failed = set_up(cli);
+        return failed != 0 ? failed : cli->cmd->run(cli);
+    }
     int code = opt_parse(cli, argv + 2, n_words);
     if (code != 0) {
         return code;

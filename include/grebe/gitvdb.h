@@ -119,6 +119,18 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, co
                                                               const grebe_vdb_write_options *options,
                                                               grebe_vdb_result **out, grebe_error *err);
 
+/**
+ * Insert or replace one point.
+ *
+ * @param id      A word as in grebe_vdb_select. Borrowed.
+ * @param vector  Numbers with commas between, each read to the nearest float; or JSON: an array, or an object with "vector". Borrowed.
+ * @param payload A JSON object; NULL: {}. Borrowed.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, const char *name, const char *id,
+                                                               const char *vector, const char *payload,
+                                                               const grebe_vdb_write_options *options,
+                                                               grebe_vdb_result **out, grebe_error *err);
+
 /** Which points. Ids and filter both given: those that both name (get), or either (delete). */
 typedef struct grebe_vdb_select {
     uint32_t struct_size;
@@ -157,6 +169,14 @@ typedef struct grebe_vdb_read_options {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                       const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                       grebe_error *err);
+/**
+ * All points as lines of JSON that grebe_vdb_upsert_lines() reads back to the same root, in the order of their ids.
+ *
+ * @param write As for grebe_print_rows().
+ * Memory: the collection and one line.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_read_options *options,
+                                                         grebe_write_fn write, void *write_ctx, grebe_error *err);
 /** {"root":…,"count":…} */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_count(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                         const grebe_vdb_read_options *options, grebe_vdb_result **out,
@@ -168,6 +188,8 @@ typedef struct grebe_vdb_query {
     const float *vectors;   /**< shape [n_vectors, dimension], row-major. Borrowed. */
     size_t n_vectors;
     uint32_t dimension;
+    const char *text;       /**< instead of vectors: one as text, as for grebe_vdb_upsert_point(). Borrowed. */
+    const char *lines;      /**< instead of vectors: one as text on each line. Borrowed. */
     const char *id;         /**< instead of vectors: the vector of this point, a word as in grebe_vdb_select. Borrowed. */
     uint64_t limit;         /**< nearest points for each vector */
     int mode;               /**< 0: exact up to full_scan_threshold points, 1: exact, 2: through the index */
@@ -177,7 +199,7 @@ typedef struct grebe_vdb_query {
 } grebe_vdb_query;
 #define GREBE_VDB_QUERY_INIT                                                   \
     {                                                                          \
-        sizeof(grebe_vdb_query), 0, 0, 0, 0, 10, 0, 0, 0, 0, GREBE_VDB_SELECT_INIT \
+        sizeof(grebe_vdb_query), 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, GREBE_VDB_SELECT_INIT \
     }
 
 /**
@@ -262,6 +284,9 @@ GREBE_API uint64_t grebe_vdb_result_count(const grebe_vdb_result *result);
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_rows(const grebe_vdb_result *result, struct ArrowArray *out,
                                                               struct ArrowSchema *out_schema, grebe_error *err);
+/** The same as a stream of one batch. @param out Owned by the caller. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_stream(const grebe_vdb_result *result, struct ArrowArrayStream *out,
+                                                                grebe_error *err);
 /** @param result NULL is accepted. */
 GREBE_API void grebe_vdb_result_free(grebe_vdb_result *result);
 

@@ -94,6 +94,9 @@ grebe_status vdb_info_value(struct arena *ar, const char *name, const struct vdb
 /** A point of a view: id, score (NULL: none), payload and vector as options say. */
 grebe_status vdb_point_value(struct arena *ar, struct vdb_snapshot *s, struct vdb_place at, const double *score,
                              const grebe_vdb_read_options *options, struct vdb_value *out, grebe_error *err);
+/** Members of a payload that dotted paths name, in an object as deep as the paths. */
+grebe_status vdb_project(struct arena *ar, const char *payload, size_t len, const char *const *fields, size_t n_fields,
+                         struct vdb_value *out, grebe_error *err);
 /** {"root":…,"affected_points":…}. */
 grebe_status vdb_write_result(const grebe_vdb *vdb, const struct vdb_oid *root, uint64_t affected, grebe_vdb_result **out,
                               grebe_error *err);

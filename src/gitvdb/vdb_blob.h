@@ -71,6 +71,9 @@ static inline struct vdb_place vdb_posting_get(const struct vdb_posting *p, uint
     return at;
 }
 
+/** sample.bin of a collection of n_points: count, ids, their order by digest, nothing behind. Not the hashes. GREBE_ECORRUPT. */
+grebe_status vdb_sample_check(const void *blob, size_t len, uint64_t n_points, grebe_error *err);
+
 /* ---- meta.json ---- */
 
 struct vdb_config {

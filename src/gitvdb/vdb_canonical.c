@@ -11,8 +11,9 @@
 
 /* ---- floats ---- */
 
-/* A float as canonical text may write it: few digits and no exponent. Such text is what is printed for every reading of it, as decimals of
- * 15 digits are all different doubles, and the format's rule rounds once where the significand is exact. */
+/* A float as canonical text may write it: few digits and no exponent. Such text is what is printed for every reading of
+ * it, as decimals of 15 digits are all different doubles, and the format's rule rounds once where the significand is
+ * exact. */
 static bool is_plainly_canonical(const char *p, const char *end)
 {
     p += *p == '-';
@@ -35,8 +36,7 @@ static bool is_printed_so(double v, const char *p, const char *end)
     return !isinf(v) && n < sizeof text && vdb_put_double(text, v) == n && memcmp(text, p, n) == 0;
 }
 
-static bool is_canonical_float(const struct vdb_number *n, const char *p, const char *end,
-                               bool *is_unstable)
+static bool is_canonical_float(const struct vdb_number *n, const char *p, const char *end, bool *is_unstable)
 {
     double correct = 0;
     if ((n->is_exact && is_plainly_canonical(p, end)) || is_printed_so(n->f, p, end)) {
@@ -216,15 +216,12 @@ const char *vdb_scan_canonical(const char *p, const char *end, int depth, bool *
     }
     switch (*p) {
     case '"': return canonical_string(p + 1, end, &has_escape);
-    case '{':
-        return depth < VDB_JSON_DEPTH_MAX ? canonical_object(p + 1, end, depth + 1, is_unstable) : NULL;
-    case '[':
-        return depth < VDB_JSON_DEPTH_MAX ? canonical_array(p + 1, end, depth + 1, is_unstable) : NULL;
+    case '{': return depth < VDB_JSON_DEPTH_MAX ? canonical_object(p + 1, end, depth + 1, is_unstable) : NULL;
+    case '[': return depth < VDB_JSON_DEPTH_MAX ? canonical_array(p + 1, end, depth + 1, is_unstable) : NULL;
     case 't': return word(p, end, "true", 4);
     case 'f': return word(p, end, "false", 5);
     case 'n': return word(p, end, "null", 4);
-    default:
-        return *p == '-' || (*p >= '0' && *p <= '9') ? canonical_number(p, end, is_unstable) : NULL;
+    default: return *p == '-' || (*p >= '0' && *p <= '9') ? canonical_number(p, end, is_unstable) : NULL;
     }
 }
 

@@ -190,19 +190,7 @@ static grebe_status is_same(const struct merge *m, const struct incoming *in, ui
             return GREBE_OK;
         }
     }
-    if (old_len == new_len && memcmp(old, new, old_len) == 0) {
-        *out = true;
-        return GREBE_OK;
-    }
-    struct arena ar = ARENA_INIT(m->a);
-    const struct vdb_value *a, *b;
-    grebe_status st;
-    GREBE_TRY(vdb_json_parse(&ar, old, old_len, &a, err));
-    GREBE_TRY(vdb_json_parse(&ar, new, new_len, &b, err));
-    *out = vdb_json_equal(a, b);
-out:
-    arena_release(&ar);
-    return st;
+    return vdb_payload_equal(m->a, old, old_len, new, new_len, out, err);
 }
 
 /* Keep rows [*at, end) but those that go. */

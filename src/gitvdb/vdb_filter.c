@@ -23,10 +23,12 @@ struct point {
     grebe_error *err;
 };
 
-bool vdb_filter_needs_payload(const struct vdb_filter *f) { return f->needs_payload; }
+bool vdb_filter_needs_payload(const struct vdb_filter *f)
+{
+    return f->needs_payload;
+}
 
-grebe_status vdb_filter_state_new(const struct vdb_filter *f, struct vdb_filter_state **out,
-                                  grebe_error *err)
+grebe_status vdb_filter_state_new(const struct vdb_filter *f, struct vdb_filter_state **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct vdb_filter_state *s = mem_alloc_zero(f->a, sizeof *s);
@@ -59,7 +61,10 @@ void vdb_filter_state_free(struct vdb_filter_state *s)
 
 /* ---- conditions ---- */
 
-static int compare_scalars(const void *a, const void *b) { return vdb_scalar_compare(a, b); }
+static int compare_scalars(const void *a, const void *b)
+{
+    return vdb_scalar_compare(a, b);
+}
 
 static bool is_among(const struct vdb_condition *c, const struct vdb_scalar *v)
 {
@@ -83,8 +88,7 @@ static bool is_in_range(const struct vdb_condition *c, const struct vdb_scalar *
 }
 
 /* Whether the array at p has an equal element. */
-static grebe_status match_contains(const struct point *pt, const struct vdb_condition *c, const char *p,
-                                   bool *out)
+static grebe_status match_contains(const struct point *pt, const struct vdb_condition *c, const char *p, bool *out)
 {
     *out = false;
     if (*p != '[' || (pt->end - p >= 2 && p[1] == ']')) {
@@ -205,16 +209,17 @@ out:
 
 /* ---- the tree ---- */
 
-static int compare_ids(const void *a, const void *b) { return vdb_id_compare(a, b); }
+static int compare_ids(const void *a, const void *b)
+{
+    return vdb_id_compare(a, b);
+}
 
 static grebe_status match_group(const struct point *pt, const struct vdb_group *g, bool *out);
 
 static grebe_status match_condition(const struct point *pt, const struct vdb_condition *c, bool *out)
 {
     switch (c->kind) {
-    case VDB_HAS_ID:
-        *out = bsearch(pt->id, c->ids, c->n_ids, sizeof *c->ids, compare_ids) != NULL;
-        return GREBE_OK;
+    case VDB_HAS_ID: *out = bsearch(pt->id, c->ids, c->n_ids, sizeof *c->ids, compare_ids) != NULL; return GREBE_OK;
     case VDB_NESTED: return match_group(pt, &c->nested, out);
     case VDB_DOCUMENT_CONTAINS:
     case VDB_DOCUMENT_REGEX: return match_document(pt, c, out);
@@ -223,8 +228,7 @@ static grebe_status match_condition(const struct point *pt, const struct vdb_con
 }
 
 /* Whether any condition of a clause gives `wanted`. */
-static grebe_status match_any(const struct point *pt, const struct vdb_group *g, int clause, bool wanted,
-                              bool *out)
+static grebe_status match_any(const struct point *pt, const struct vdb_group *g, int clause, bool wanted, bool *out)
 {
     *out = false;
     for (size_t i = 0; i < g->n[clause] && !*out; i++) {
@@ -257,9 +261,8 @@ out:
     return st;
 }
 
-grebe_status vdb_filter_matches(const struct vdb_filter *f, struct vdb_filter_state *s,
-                                const struct vdb_id *id, const char *payload, size_t len, bool *out,
-                                grebe_error *err)
+grebe_status vdb_filter_matches(const struct vdb_filter *f, struct vdb_filter_state *s, const struct vdb_id *id,
+                                const char *payload, size_t len, bool *out, grebe_error *err)
 {
     const struct point pt = { s, id, payload, len > 0 ? payload + len : payload, err };
     return match_group(&pt, &f->root, out);

@@ -3,8 +3,8 @@
 #define GREBE_GITVDB_VDB_FILTER_INTERNAL_H
 
 /*
- * A filter in memory. Payloads are canonical text, and there is one way to write a string in it: keys and strings of a filter are kept
- * as they would stand there, and are compared without reading the payload into a tree.
+ * A filter in memory. Payloads are canonical text, and there is one way to write a string in it: keys and strings of a
+ * filter are kept as they would stand there, and are compared without reading the payload into a tree.
  */
 
 #include "gitvdb/vdb_filter.h"
@@ -56,9 +56,9 @@ struct vdb_condition {
     size_t n_values;
     bool has_range, has_bound[VDB_BOUNDS];
     double bounds[VDB_BOUNDS];
-    struct vdb_slice text;     /* as it is, not escaped */
-    struct vdb_regex *regex;   /* owned by the filter */
-    const struct vdb_id *ids;  /* sorted. Shape [n_ids] */
+    struct vdb_slice text;    /* as it is, not escaped */
+    struct vdb_regex *regex;  /* owned by the filter */
+    const struct vdb_id *ids; /* sorted. Shape [n_ids] */
     size_t n_ids;
     struct vdb_group nested;
 };
@@ -79,8 +79,8 @@ int vdb_scalar_compare(const struct vdb_scalar *a, const struct vdb_scalar *b);
 /** Behind the value at p. */
 const char *vdb_skip_canonical(const char *p, const char *end);
 /** Follow keys from the object at p. *out NULL: not there. GREBE_OK; GREBE_ECORRUPT. */
-grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slice *path, size_t n,
-                           const char **out, grebe_error *err);
+grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slice *path, size_t n, const char **out,
+                           grebe_error *err);
 /** The value at p as a scalar. GREBE_OK; GREBE_ECORRUPT. */
 grebe_status vdb_scalar_at(const char *p, const char *end, struct vdb_scalar *out, grebe_error *err);
 grebe_status vdb_payload_fail(grebe_error *err);
@@ -96,7 +96,7 @@ void vdb_regex_free_all(struct vdb_regex *list);
 struct vdb_regex_state;
 grebe_status vdb_regex_state_new(struct arena *ar, struct vdb_regex_state **out, grebe_error *err);
 void vdb_regex_state_free(struct vdb_regex_state *s); /* NULL accepted */
-grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s,
-                               const struct vdb_slice *text, bool *out, grebe_error *err);
+grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s, const struct vdb_slice *text,
+                               bool *out, grebe_error *err);
 
 #endif

@@ -28,8 +28,8 @@ static bool escape(struct vdb_filter_reader *r, const char *text, size_t len, st
 }
 
 /* A string member; *out NULL: there is none. false: there is, and it is something else. */
-static bool read_text(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at, const char *name,
-                      const struct vdb_value **out)
+static bool read_text(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
+                      const char *name, const struct vdb_value **out)
 {
     *out = vdb_filter_member(v, name);
     if (*out != NULL && (*out)->type != VDB_STRING) {
@@ -38,8 +38,8 @@ static bool read_text(struct vdb_filter_reader *r, const struct vdb_value *v, co
     return *out != NULL;
 }
 
-static bool read_path(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at, const char *name,
-                      struct vdb_condition *out)
+static bool read_path(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
+                      const char *name, struct vdb_condition *out)
 {
     const struct vdb_value *text = NULL;
     const struct vdb_filter_place inner = { at, name, 0 };
@@ -93,7 +93,10 @@ static bool read_scalar(struct vdb_filter_reader *r, const struct vdb_value *v, 
     }
 }
 
-static int compare_scalars(const void *a, const void *b) { return vdb_scalar_compare(a, b); }
+static int compare_scalars(const void *a, const void *b)
+{
+    return vdb_scalar_compare(a, b);
+}
 
 /* A list of scalars, sorted. */
 static bool read_values(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
@@ -179,8 +182,8 @@ static bool read_contains(struct vdb_filter_reader *r, const struct vdb_value *v
     return read_path(r, v, at, "key", out) && read_one_value(r, value, &inner, out);
 }
 
-static bool read_document_contains(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
-                                   struct vdb_condition *out)
+static bool read_document_contains(struct vdb_filter_reader *r, const struct vdb_value *v,
+                                   const struct vdb_filter_place *at, struct vdb_condition *out)
 {
     const struct vdb_value *text = NULL;
     const struct vdb_filter_place inner = { at, "document_contains", 0 };
@@ -194,8 +197,8 @@ static bool read_document_contains(struct vdb_filter_reader *r, const struct vdb
     return copy_slice(r, text->s.text, text->s.len, &out->text);
 }
 
-static bool read_document_regex(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
-                                struct vdb_condition *out)
+static bool read_document_regex(struct vdb_filter_reader *r, const struct vdb_value *v,
+                                const struct vdb_filter_place *at, struct vdb_condition *out)
 {
     const struct vdb_value *text = NULL;
     const struct vdb_filter_place inner = { at, "document_regex", 0 };
@@ -284,7 +287,10 @@ static bool read_field(struct vdb_filter_reader *r, const struct vdb_value *v, c
     return out->n_values > 0 || out->has_range;
 }
 
-static int compare_ids(const void *a, const void *b) { return vdb_id_compare(a, b); }
+static int compare_ids(const void *a, const void *b)
+{
+    return vdb_id_compare(a, b);
+}
 
 static bool read_has_id(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
                         struct vdb_condition *out)
@@ -304,7 +310,7 @@ static bool read_has_id(struct vdb_filter_reader *r, const struct vdb_value *v, 
         struct vdb_slice text;
         if (vdb_id_from_json(&list->array.items[i], &ids[i], NULL) != GREBE_OK) {
             return vdb_filter_mismatch(r, &item, NULL, "a string or an integer that is not negative",
-                            &list->array.items[i]);
+                                       &list->array.items[i]);
         }
         if (!ids[i].is_number) { /* the text of the filter goes */
             if (!copy_slice(r, ids[i].text, ids[i].len, &text)) {
@@ -323,6 +329,6 @@ static bool read_has_id(struct vdb_filter_reader *r, const struct vdb_value *v, 
 }
 
 vdb_filter_read_fn *const vdb_filter_kinds[VDB_FILTER_KINDS] = {
-    read_has_field,         read_any,            read_none,  read_contains,
-    read_document_contains, read_document_regex, read_field, read_has_id,
+    read_has_field,      read_any,   read_none,   read_contains, read_document_contains,
+    read_document_regex, read_field, read_has_id,
 };

@@ -51,8 +51,8 @@ bool vdb_filter_no_memory(struct vdb_filter_reader *r, size_t size)
     return false;
 }
 
-bool vdb_filter_mismatch(struct vdb_filter_reader *r, const struct vdb_filter_place *at, const char *name, const char *expected,
-                     const struct vdb_value *found)
+bool vdb_filter_mismatch(struct vdb_filter_reader *r, const struct vdb_filter_place *at, const char *name,
+                         const char *expected, const struct vdb_value *found)
 {
     char text[256];
     const struct vdb_filter_place inner = { at, name, 0 };
@@ -69,7 +69,8 @@ bool vdb_filter_mismatch(struct vdb_filter_reader *r, const struct vdb_filter_pl
 
 static bool is_group(const struct vdb_value *v)
 {
-    return vdb_filter_member(v, "must") != NULL || vdb_filter_member(v, "should") != NULL || vdb_filter_member(v, "must_not") != NULL;
+    return vdb_filter_member(v, "must") != NULL || vdb_filter_member(v, "should") != NULL ||
+           vdb_filter_member(v, "must_not") != NULL;
 }
 
 static bool refuse_mismatch(struct vdb_filter_reader *r)
@@ -110,17 +111,18 @@ static bool read_condition(struct vdb_filter_reader *r, const struct vdb_value *
         return refuse_mismatch(r);
     }
     if (!is_group(v)) {
-        return vdb_filter_refuse(r, at,
-                      "expected a condition (has_field, key with match, range, any, none or contains, document_contains, "
-                      "document_regex, has_id) or must, should, must_not");
+        return vdb_filter_refuse(
+            r, at,
+            "expected a condition (has_field, key with match, range, any, none or contains, document_contains, "
+            "document_regex, has_id) or must, should, must_not");
     }
     return read_group(r, v, at, &out->nested);
 }
 
 /* ---- groups ---- */
 
-static bool read_clause(struct vdb_filter_reader *r, const struct vdb_value *list, const struct vdb_filter_place *at, int clause,
-                        struct vdb_group *out)
+static bool read_clause(struct vdb_filter_reader *r, const struct vdb_value *list, const struct vdb_filter_place *at,
+                        int clause, struct vdb_group *out)
 {
     if (list->type != VDB_ARRAY) {
         r->has_mismatch = false;
@@ -155,9 +157,9 @@ static bool read_group(struct vdb_filter_reader *r, const struct vdb_value *v, c
     }
     for (int i = 0; i < VDB_CLAUSES; i++) {
         const struct vdb_filter_place inner = { at, names[i], 0 };
-        const struct vdb_value *list = !is_list                  ? vdb_filter_member(v, names[i])
+        const struct vdb_value *list = !is_list                 ? vdb_filter_member(v, names[i])
                                        : (size_t)i < v->array.n ? &v->array.items[i]
-                                                                 : NULL;
+                                                                : NULL;
         if (list != NULL && !read_clause(r, list, &inner, i, out)) {
             return false;
         }

@@ -18,7 +18,8 @@ struct vdb_filter_place {
 struct vdb_filter_reader {
     struct vdb_filter *f;
     bool is_lenient;
-    bool has_mismatch; /* an operand of the condition at hand has a wrong type: what is reported if it is no other condition either */
+    bool has_mismatch; /* an operand of the condition at hand has a wrong type: what is reported if it is no other
+                          condition either */
     grebe_error mismatch;
     grebe_status status; /* what ends the reading: no memory, an operand that makes no sense */
     struct buf scratch;
@@ -26,8 +27,8 @@ struct vdb_filter_reader {
 };
 
 /* Reads the operands of one kind. false: it is another kind, or r->status says what is wrong. */
-typedef bool vdb_filter_read_fn(struct vdb_filter_reader *r, const struct vdb_value *v, const struct vdb_filter_place *at,
-                     struct vdb_condition *out);
+typedef bool vdb_filter_read_fn(struct vdb_filter_reader *r, const struct vdb_value *v,
+                                const struct vdb_filter_place *at, struct vdb_condition *out);
 
 /** The kinds in the order in which they are tried; a nested filter is what is none of them. */
 enum { VDB_FILTER_KINDS = 8 };
@@ -37,7 +38,8 @@ extern vdb_filter_read_fn *const vdb_filter_kinds[VDB_FILTER_KINDS];
 
 /** An operand that makes no sense; the filter is refused. */
 bool vdb_filter_refuse(struct vdb_filter_reader *r, const struct vdb_filter_place *at, const char *why);
-/** An operand of another type than expected (found NULL: it is missing). Only the first is kept, as kinds are tried in order. */
+/** An operand of another type than expected (found NULL: it is missing). Only the first is kept, as kinds are tried in
+ * order. */
 bool vdb_filter_mismatch(struct vdb_filter_reader *r, const struct vdb_filter_place *at, const char *name,
                          const char *expected, const struct vdb_value *found);
 bool vdb_filter_no_memory(struct vdb_filter_reader *r, size_t size);

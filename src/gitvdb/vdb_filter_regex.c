@@ -43,8 +43,7 @@ static grebe_status compile(const struct vdb_slice *pattern, pcre2_code **out, g
     }
     pcre2_get_error_message(code, why, sizeof why);
     return GREBE_FAIL(err, GREBE_EINVAL, "regular expression \"%s\": at byte %zu: %s",
-                      error_quote(quoted, sizeof quoted, pattern->p, pattern->len), (size_t)at,
-                      (const char *)why);
+                      error_quote(quoted, sizeof quoted, pattern->p, pattern->len), (size_t)at, (const char *)why);
 }
 
 grebe_status vdb_regex_new(struct arena *ar, const struct vdb_slice *pattern, struct vdb_regex **list,
@@ -99,8 +98,8 @@ void vdb_regex_state_free(struct vdb_regex_state *s)
     }
 }
 
-grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s,
-                               const struct vdb_slice *text, bool *out, grebe_error *err)
+grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s, const struct vdb_slice *text,
+                               bool *out, grebe_error *err)
 {
     PCRE2_SPTR subject = (PCRE2_SPTR)(text->len > 0 ? text->p : "");
     int result = pcre2_match(r->code, subject, text->len, 0, 0, s->found, s->limits);
@@ -132,7 +131,10 @@ grebe_status vdb_regex_new(struct arena *ar, const struct vdb_slice *pattern, st
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "document_regex: this build has no PCRE2");
 }
 
-void vdb_regex_free_all(struct vdb_regex *list) { (void)list; }
+void vdb_regex_free_all(struct vdb_regex *list)
+{
+    (void)list;
+}
 
 grebe_status vdb_regex_state_new(struct arena *ar, struct vdb_regex_state **out, grebe_error *err)
 {
@@ -141,10 +143,13 @@ grebe_status vdb_regex_state_new(struct arena *ar, struct vdb_regex_state **out,
     return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "document_regex: this build has no PCRE2");
 }
 
-void vdb_regex_state_free(struct vdb_regex_state *s) { (void)s; }
+void vdb_regex_state_free(struct vdb_regex_state *s)
+{
+    (void)s;
+}
 
-grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s,
-                               const struct vdb_slice *text, bool *out, grebe_error *err)
+grebe_status vdb_regex_matches(const struct vdb_regex *r, struct vdb_regex_state *s, const struct vdb_slice *text,
+                               bool *out, grebe_error *err)
 {
     (void)r;
     (void)s;

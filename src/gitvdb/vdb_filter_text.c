@@ -85,8 +85,7 @@ static bool find_key(const char *p, const char *end, const struct vdb_slice *key
         if (close == NULL || end - close < 3 || close[1] != ':') {
             return false;
         }
-        if ((size_t)(close - p - 1) == key->len &&
-            (key->len == 0 || memcmp(p + 1, key->p, key->len) == 0)) {
+        if ((size_t)(close - p - 1) == key->len && (key->len == 0 || memcmp(p + 1, key->p, key->len) == 0)) {
             *out = close + 2;
             return true;
         }
@@ -100,8 +99,8 @@ static bool find_key(const char *p, const char *end, const struct vdb_slice *key
     }
 }
 
-grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slice *path, size_t n,
-                           const char **out, grebe_error *err)
+grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slice *path, size_t n, const char **out,
+                           grebe_error *err)
 {
     *out = NULL;
     if (p == end || *p != '{') {
@@ -111,12 +110,14 @@ grebe_status vdb_find_path(const char *p, const char *end, const struct vdb_slic
         if (*p != '{') {
             return GREBE_OK;
         }
-        if (!find_key(p, end, &path[i], &p)) {
+        const char *value = NULL;
+        if (!find_key(p, end, &path[i], &value)) {
             return vdb_payload_fail(err);
         }
-        if (p == NULL) {
+        if (value == NULL) {
             return GREBE_OK;
         }
+        p = value;
     }
     *out = p;
     return GREBE_OK;
@@ -135,8 +136,8 @@ static bool read_number(const char *p, const char *end, double *out)
         *out = *p == '-' ? -(double)whole : (double)whole;
         return true;
     }
-    /* Correct rounding, not the format's rule: what was printed for a double is nearest to that double, also where the rule would
-     * read another one (unstable floats). */
+    /* Correct rounding, not the format's rule: what was printed for a double is nearest to that double, also where the
+     * rule would read another one (unstable floats). */
     const char *close = vdb_skip_canonical(p, end);
     return close != NULL && number_parse_double(p, (size_t)(close - p), out);
 }

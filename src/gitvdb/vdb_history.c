@@ -70,6 +70,13 @@ out:
     return st;
 }
 
+/* A version that came before, comes back: it may stand on `old` already, which then must stand by itself. */
+static grebe_status put_whole(struct vdb_pack *p, const void *bytes, size_t len, grebe_error *err)
+{
+    struct vdb_oid oid;
+    return vdb_pack_add(p, VDB_BLOB, bytes, len, -1, &oid, err);
+}
+
 static grebe_status put_delta(struct vdb_pack *p, struct vdb_delta *d, const struct vdb_oid *old,
                               const struct vdb_oid *new, grebe_error *err)
 {
@@ -86,6 +93,10 @@ grebe_status vdb_history_part(struct vdb_pack *p, const struct vdb_part *old, co
     vdb_delta_init(&d, old->a);
     for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
         if (vdb_oid_equal(&old->oids[kind], &new->oids[kind])) {
+            continue;
+        }
+        if (vdb_pack_has(p, &new->oids[kind])) {
+            GREBE_TRY(put_whole(p, old->regions[kind]->data, old->regions[kind]->len, err));
             continue;
         }
         GREBE_TRY(kind == 2 ? delta_vectors(&d, old, new, err) : delta_rows(&d, old, new, kind, err));
@@ -111,6 +122,9 @@ grebe_status vdb_history_sample(struct vdb_pack *p, const struct vdb_built *old,
     size_t at = ROWS_HEADER, there = ROWS_HEADER;
     struct vdb_delta d;
     grebe_status st;
+    if (vdb_pack_has(p, &new->sample_oid)) {
+        return put_whole(p, old->sample_blob.data, old->sample_blob.len, err);
+    }
     vdb_delta_init(&d, old->a);
     GREBE_TRY(vdb_delta_begin(&d, new->sample_blob.len, old->sample_blob.len, err));
     GREBE_TRY(vdb_delta_insert(&d, x, ROWS_HEADER, err));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define OPENSSL_SUPPRESS_DEPRECATED /* the calls without a context of their own: 10^5 short texts in a tenth of the time */
+/* The old calls take 63 ns for an id, EVP with a context kept between calls 163, the one-shot SHA256() 668. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "gitvdb/vdb_id.h"
 
 #include <openssl/sha.h>
@@ -60,13 +61,11 @@ grebe_status vdb_id_from_json(const struct vdb_value *v, struct vdb_id *out, gre
         out->len = v->s.len;
         return GREBE_OK;
     }
-    return GREBE_FAIL(err, GREBE_EINVAL,
-                      "id: expected a string or an integer from 0 to 18446744073709551615, found %s",
+    return GREBE_FAIL(err, GREBE_EINVAL, "id: expected a string or an integer from 0 to 18446744073709551615, found %s",
                       vdb_json_type_name(v->type));
 }
 
-grebe_status vdb_id_from_word(struct arena *ar, const char *word, size_t len, struct vdb_id *out,
-                              grebe_error *err)
+grebe_status vdb_id_from_word(struct arena *ar, const char *word, size_t len, struct vdb_id *out, grebe_error *err)
 {
     const struct vdb_value *v = NULL;
     grebe_error unused;

@@ -27,13 +27,15 @@ struct vdb_id {
 int vdb_id_compare(const struct vdb_id *a, const struct vdb_id *b);
 /** SHA-256 of the canonical bytes. Cost: ~0.15 us. */
 void vdb_id_digest(const struct vdb_id *id, unsigned char digest[VDB_DIGEST_BYTES]);
-static inline uint32_t vdb_shard_of(const unsigned char *digest) { return digest[0] >> 2; }
+static inline uint32_t vdb_shard_of(const unsigned char *digest)
+{
+    return digest[0] >> 2;
+}
 
 /** A JSON string or an integer from 0 to 2^64-1. GREBE_OK; GREBE_EINVAL. The text is borrowed from v. */
 grebe_status vdb_id_from_json(const struct vdb_value *v, struct vdb_id *out, grebe_error *err);
 /** As typed on a command line: what parses as a JSON string or as such an integer is that, anything else is itself. */
-grebe_status vdb_id_from_word(struct arena *ar, const char *word, size_t len, struct vdb_id *out,
-                              grebe_error *err);
+grebe_status vdb_id_from_word(struct arena *ar, const char *word, size_t len, struct vdb_id *out, grebe_error *err);
 /** A node for output. */
 struct vdb_value vdb_id_to_json(const struct vdb_id *id);
 

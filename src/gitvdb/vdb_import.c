@@ -232,6 +232,60 @@ grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read
     return st;
 }
 
+/* One point as a feed. */
+static grebe_status feed_point(struct vdb_feed *f, const char *id_word, const char *vector, const char *payload,
+                               grebe_error *err)
+{
+    struct arena ar = ARENA_INIT(f->a);
+    struct buf text = BUF_INIT(f->a);
+    const struct vdb_value *v = NULL;
+    struct vdb_id id;
+    float *values = NULL;
+    size_t n = 0;
+    grebe_status st;
+    GREBE_TRY(vdb_id_from_word(&ar, id_word, strlen(id_word), &id, err));
+    GREBE_TRY(error_wrap(err, vdb_vector_from_text(f->a, vector, strlen(vector), &values, &n, err), "vector"));
+    if (payload != NULL) {
+        GREBE_TRY(error_wrap(err, vdb_json_parse(&ar, payload, strlen(payload), &v, err), "payload"));
+        if (v->type != VDB_OBJECT) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "inline payload must be a JSON object");
+            goto out;
+        }
+        GREBE_TRY(vdb_json_put(&text, v, err));
+    }
+    if (n == 0 || n > UINT32_MAX) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "vector: expected 1 to %u components, found %zu", UINT32_MAX, n);
+        goto out;
+    }
+    GREBE_TRY(vdb_points_add(&f->kept, &id, values, (uint32_t)n, payload == NULL ? NULL : (const char *)text.data, text.len,
+                             err));
+    f->n = 1;
+    f->dim = (uint32_t)n;
+out:
+    mem_free(f->a, values, n * sizeof *values);
+    buf_release(&text);
+    arena_release(&ar);
+    return st;
+}
+
+grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, const char *name, const char *id, const char *vector,
+                                    const char *payload, const grebe_vdb_write_options *options, grebe_vdb_result **out,
+                                    grebe_error *err)
+{
+    grebe_vdb_write_options o;
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && id != NULL && vector != NULL && out != NULL);
+    *out = NULL;
+    struct vdb_feed feed = { .a = vdb->a, .name = "input", .is_kept = true };
+    vdb_points_init(&feed.kept, vdb->a);
+    grebe_status st = vdb_write_options_of(options, &o, err);
+    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
+    st = st == GREBE_OK ? feed_point(&feed, id, vector, payload, err) : st;
+    st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
+    vdb_feed_release(&feed);
+    return st;
+}
+
 grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct ArrowArrayStream *rows,
                                    const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {

@@ -25,7 +25,10 @@ static grebe_status fail_at(const struct parser *ps, const char *at, const char 
     return vdb_fault_fail(&fault, ps->text, ps->err);
 }
 
-static grebe_status no_memory(const struct parser *ps, size_t n) { return mem_fail(ps->err, n, "JSON"); }
+static grebe_status no_memory(const struct parser *ps, size_t n)
+{
+    return mem_fail(ps->err, n, "JSON");
+}
 
 /* ps->p is at the opening quote. */
 static grebe_status parse_string(struct parser *ps, const char **text, size_t *len)
@@ -103,8 +106,7 @@ static int compare_keys(const struct vdb_member *a, const struct vdb_member *b)
 }
 
 /* Merges [begin, middle) and [middle, end) of from into to; of equal keys the earlier comes first. */
-static void merge_runs(struct vdb_member *to, const struct vdb_member *from, size_t begin,
-                       size_t middle, size_t end)
+static void merge_runs(struct vdb_member *to, const struct vdb_member *from, size_t begin, size_t middle, size_t end)
 {
     size_t i = begin;
     size_t j = middle;
@@ -114,7 +116,8 @@ static void merge_runs(struct vdb_member *to, const struct vdb_member *from, siz
     }
 }
 
-/* Stable, so that the last of equal keys is known; n log n, as files choose the order. Needs `spare` of the same size. */
+/* Stable, so that the last of equal keys is known; n log n, as files choose the order. Needs `spare` of the same size.
+ */
 static struct vdb_member *sort_members(struct vdb_member *m, struct vdb_member *spare, size_t n)
 {
     for (size_t width = 1; width < n; width *= 2) {
@@ -130,8 +133,7 @@ static struct vdb_member *sort_members(struct vdb_member *m, struct vdb_member *
     return m;
 }
 
-static grebe_status order_members(struct parser *ps, struct vdb_member *m, size_t n,
-                                  struct vdb_value *out)
+static grebe_status order_members(struct parser *ps, struct vdb_member *m, size_t n, struct vdb_value *out)
 {
     size_t sorted = 1;
     while (sorted < n && compare_keys(&m[sorted - 1], &m[sorted]) < 0) {
@@ -319,14 +321,14 @@ static grebe_status parse_whole(struct arena *ar, const char *text, size_t len, 
     return GREBE_OK;
 }
 
-grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
-                            const struct vdb_value **out, grebe_error *err)
+grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len, const struct vdb_value **out,
+                            grebe_error *err)
 {
     return parse_whole(ar, text, len, false, out, err);
 }
 
-grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
-                                   const struct vdb_value **out, grebe_error *err)
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len, const struct vdb_value **out,
+                                   grebe_error *err)
 {
     return parse_whole(ar, text, len, true, out, err);
 }

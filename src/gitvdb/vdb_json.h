@@ -28,7 +28,7 @@ enum vdb_json_type {
     VDB_STRING,
     VDB_ARRAY,
     VDB_OBJECT,
-    VDB_RAW      /* output only: text that is canonical JSON already */
+    VDB_RAW /* output only: text that is canonical JSON already */
 };
 
 struct vdb_member;
@@ -68,8 +68,8 @@ struct vdb_member {
  * @return GREBE_OK; GREBE_EINVAL with "line L column C: expected …, found …" (callers that read from the
  *         repository turn it into GREBE_ECORRUPT); GREBE_ENOMEM.
  */
-grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len,
-                            const struct vdb_value **out, grebe_error *err);
+grebe_status vdb_json_parse(struct arena *ar, const char *text, size_t len, const struct vdb_value **out,
+                            grebe_error *err);
 
 /** Compact, keys as they stand in the value. */
 grebe_status vdb_json_put(struct buf *dst, const struct vdb_value *v, grebe_error *err);
@@ -82,8 +82,7 @@ enum vdb_print {
                          "reports" that is an array, else one line */
 };
 /** The whole output with its line feeds. */
-grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb_print form,
-                            grebe_error *err);
+grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb_print form, grebe_error *err);
 
 /** Member of an object; NULL: there is none, or v is no object. */
 const struct vdb_value *vdb_json_get(const struct vdb_value *v, const char *key, size_t key_len);
@@ -94,13 +93,18 @@ const char *vdb_json_type_name(enum vdb_json_type type);
 /** As the format compares payloads: numbers are equal when class and value are (so -0.0 equals 0.0). */
 bool vdb_json_equal(const struct vdb_value *a, const struct vdb_value *b);
 
+/** The same of two canonical objects as text: all that may differ are the signs of zeros. GREBE_OK; memory: none. */
+grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
+                               bool *out, grebe_error *err);
+
 /**
  * Whether text is one object printed canonically, under the format's reading of floats or under correct rounding (other
  * writers store floats that the format's rule does not read back to themselves). Makes no tree; memory: none.
  */
 bool vdb_json_is_canonical_object(const char *text, size_t len);
 
-/** Whether any float in canonical text would be read back as another one: such a payload is unreadable to git-vdb 0.4. */
+/** Whether any float in canonical text would be read back as another one: such a payload is unreadable to git-vdb 0.4.
+ */
 bool vdb_json_is_unstable(const char *text, size_t len);
 
 #endif

@@ -27,8 +27,7 @@ static const char *skip_string(const char *p, const char *end)
 }
 
 /* Compact text indented: the places of commas, colons and brackets are all that counts. */
-static grebe_status put_indented_text(struct buf *dst, const char *p, const char *end, size_t level,
-                                      grebe_error *err)
+static grebe_status put_indented_text(struct buf *dst, const char *p, const char *end, size_t level, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     while (st == GREBE_OK && p < end) {
@@ -117,8 +116,8 @@ static int compare_keys(const struct vdb_member *a, const struct vdb_member *b)
     return order != 0 ? order : (a->key_len > b->key_len) - (a->key_len < b->key_len);
 }
 
-/* The member behind `last` in the order of keys; NULL: there is none. Objects of output have a handful; those that were read
- * are sorted, and the next is found at once. */
+/* The member behind `last` in the order of keys; NULL: there is none. Objects of output have a handful; those that were
+ * read are sorted, and the next is found at once. */
 static const struct vdb_member *next_member(const struct vdb_value *v, const struct vdb_member *last)
 {
     const struct vdb_member *members = v->object.members;
@@ -207,8 +206,7 @@ out:
     return st;
 }
 
-grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb_print form,
-                            grebe_error *err)
+grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb_print form, grebe_error *err)
 {
     if (form == VDB_PRINT_LINES) {
         return put_lines(dst, v, err);

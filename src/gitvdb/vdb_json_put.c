@@ -12,7 +12,10 @@
 static const struct number_style double_style = { -5, 16, true, false };
 static const struct number_style float_style = { -6, 13, true, false };
 
-size_t vdb_put_double(char *dst, double v) { return number_put_double(dst, v, &double_style); }
+size_t vdb_put_double(char *dst, double v)
+{
+    return number_put_double(dst, v, &double_style);
+}
 
 /* Behind the bytes that stand for themselves. */
 static size_t plain_run(const char *s, size_t len)

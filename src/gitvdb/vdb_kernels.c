@@ -52,7 +52,40 @@ static float norm2(const float *row, uint32_t dim)
     return total;
 }
 
-const struct vdb_kernels vdb_kernels_scalar = { score_group, norm2 };
+static void dots_f32(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots, float *norms2)
+{
+    for (size_t i = 0; i < n; i++) {
+        float sum[VDB_LANES] = { 0 };
+        float total = 0.0F;
+        uint32_t d = 0;
+        for (; d + VDB_LANES <= dim; d += VDB_LANES) {
+            for (uint32_t l = 0; l < VDB_LANES; l++) {
+                sum[l] += rows[i][d + l] * query[d + l];
+            }
+        }
+        for (; d < dim; d++) {
+            total += rows[i][d] * query[d];
+        }
+        for (uint32_t l = 0; l < VDB_LANES; l++) {
+            total += sum[l];
+        }
+        dots[i] = total;
+        norms2[i] = norm2(rows[i], dim);
+    }
+}
+
+static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, size_t width, int32_t *dots)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t sum = 0;
+        for (size_t d = 0; d < width; d++) {
+            sum += (int32_t)rows[i][d] * (int32_t)query[d];
+        }
+        dots[i] = sum;
+    }
+}
+
+const struct vdb_kernels vdb_kernels_scalar = { score_group, norm2, dots_f32, dots_i8 };
 
 const struct vdb_kernels *vdb_kernels_of(enum cpu_simd level)
 {

@@ -16,6 +16,8 @@ enum {
     VDB_LANES = 8,
     VDB_PANEL = 16,       /* centroids side by side in a packed codebook: shape [dim, VDB_PANEL] for each panel */
     VDB_GROUP = 6,        /* points that are scored together */
+    VDB_ROWS = 4,         /* rows of a matrix that are scored together */
+    VDB_CODE_RUN = 16,    /* rows of codes are padded with zeros to a multiple of it */
     VDB_DIM_FAST = 65536  /* above it the bounds on errors are not small: f64 for all */
 };
 
@@ -38,6 +40,20 @@ struct vdb_kernels {
                         struct vdb_best *best);
     /** Sum of squares. */
     float (*norm2)(const float *row, uint32_t dim);
+    /**
+     * Products of rows with one query, and their sums of squares.
+     *
+     * @param rows Shape [n], each [dim]; VDB_ROWS divides n.
+     */
+    void (*dots_f32)(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots,
+                     float *norms2);
+    /**
+     * The same in whole numbers, exact as long as sums of absolute products stay below 2^31.
+     *
+     * @param rows  Shape [n], each [width]; VDB_ROWS divides n, VDB_CODE_RUN divides width.
+     * @param query Shape [width].
+     */
+    void (*dots_i8)(const int8_t *const *rows, size_t n, const int16_t *query, size_t width, int32_t *dots);
 };
 
 /** The variant for this machine (cpu_simd_level()). Threads: safe. */

@@ -87,7 +87,77 @@ static float norm2(const float *row, uint32_t dim)
     return add_lanes(sum) + rest;
 }
 
-static const struct vdb_kernels kernels = { score_group, norm2 };
+/* The sums of the lanes of four vectors. */
+static inline __m128 add_lanes_4(__m256 a, __m256 b, __m256 c, __m256 d)
+{
+    const __m256 s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+    return _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+}
+
+static void dots_f32(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots, float *norms2)
+{
+    static const int32_t ones[2 * VDB_LANES] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+    const size_t whole = dim / VDB_LANES * VDB_LANES;
+    const __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)(ones + VDB_LANES - dim % VDB_LANES));
+
+    for (size_t i = 0; i < n; i += VDB_ROWS) {
+        const float *r0 = rows[i], *r1 = rows[i + 1], *r2 = rows[i + 2], *r3 = rows[i + 3];
+        __m256 d0 = _mm256_setzero_ps(), d1 = d0, d2 = d0, d3 = d0, n0 = d0, n1 = d0, n2 = d0, n3 = d0;
+        for (size_t d = 0; d < dim; d += VDB_LANES) {
+            __m256 q, x0, x1, x2, x3;
+            if (d < whole) {
+                q = _mm256_loadu_ps(query + d);
+                x0 = _mm256_loadu_ps(r0 + d);
+                x1 = _mm256_loadu_ps(r1 + d);
+                x2 = _mm256_loadu_ps(r2 + d);
+                x3 = _mm256_loadu_ps(r3 + d);
+            } else { /* the rest of a row, nothing behind it is read */
+                q = _mm256_maskload_ps(query + d, mask);
+                x0 = _mm256_maskload_ps(r0 + d, mask);
+                x1 = _mm256_maskload_ps(r1 + d, mask);
+                x2 = _mm256_maskload_ps(r2 + d, mask);
+                x3 = _mm256_maskload_ps(r3 + d, mask);
+            }
+            d0 = _mm256_fmadd_ps(q, x0, d0);
+            n0 = _mm256_fmadd_ps(x0, x0, n0);
+            d1 = _mm256_fmadd_ps(q, x1, d1);
+            n1 = _mm256_fmadd_ps(x1, x1, n1);
+            d2 = _mm256_fmadd_ps(q, x2, d2);
+            n2 = _mm256_fmadd_ps(x2, x2, n2);
+            d3 = _mm256_fmadd_ps(q, x3, d3);
+            n3 = _mm256_fmadd_ps(x3, x3, n3);
+        }
+        _mm_storeu_ps(dots + i, add_lanes_4(d0, d1, d2, d3));
+        _mm_storeu_ps(norms2 + i, add_lanes_4(n0, n1, n2, n3));
+    }
+}
+
+/* 16 codes of a row, widened, times 16 of the query, in pairs. */
+static inline __m256i products(const int8_t *row, __m256i query)
+{
+    const __m128i codes = _mm_loadu_si128((const __m128i *)(const void *)row);
+    return _mm256_madd_epi16(_mm256_cvtepi8_epi16(codes), query);
+}
+
+static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, size_t width, int32_t *dots)
+{
+    for (size_t i = 0; i < n; i += VDB_ROWS) {
+        const int8_t *r0 = rows[i], *r1 = rows[i + 1], *r2 = rows[i + 2], *r3 = rows[i + 3];
+        __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
+        for (size_t d = 0; d < width; d += VDB_CODE_RUN) {
+            const __m256i q = _mm256_loadu_si256((const __m256i *)(const void *)(query + d));
+            s0 = _mm256_add_epi32(s0, products(r0 + d, q));
+            s1 = _mm256_add_epi32(s1, products(r1 + d, q));
+            s2 = _mm256_add_epi32(s2, products(r2 + d, q));
+            s3 = _mm256_add_epi32(s3, products(r3 + d, q));
+        }
+        const __m256i s = _mm256_hadd_epi32(_mm256_hadd_epi32(s0, s1), _mm256_hadd_epi32(s2, s3));
+        _mm_storeu_si128((__m128i *)(void *)(dots + i),
+                         _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1)));
+    }
+}
+
+static const struct vdb_kernels kernels = { score_group, norm2, dots_f32, dots_i8 };
 
 const struct vdb_kernels *vdb_kernels_avx2(void) { return &kernels; }
 

@@ -10,8 +10,7 @@
 
 enum { READ_BYTES = 256 << 10 };
 
-void vdb_lines_init(struct vdb_lines *l, const grebe_allocator *a, grebe_read_fn read, void *read_ctx,
-                    const char *name)
+void vdb_lines_init(struct vdb_lines *l, const grebe_allocator *a, grebe_read_fn read, void *read_ctx, const char *name)
 {
     memset(l, 0, sizeof *l);
     l->read = read;
@@ -20,7 +19,10 @@ void vdb_lines_init(struct vdb_lines *l, const grebe_allocator *a, grebe_read_fn
     l->buf = BUF_INIT(a);
 }
 
-void vdb_lines_release(struct vdb_lines *l) { buf_release(&l->buf); }
+void vdb_lines_release(struct vdb_lines *l)
+{
+    buf_release(&l->buf);
+}
 
 /* More text behind what is there; what was given already makes room. */
 static grebe_status fill(struct vdb_lines *l, grebe_error *err)
@@ -37,8 +39,7 @@ static grebe_status fill(struct vdb_lines *l, grebe_error *err)
     }
     int sys = l->read(l->read_ctx, l->buf.data + l->buf.len, l->buf.capacity - l->buf.len, &got);
     if (sys != 0) {
-        return GREBE_FAIL_SYS(err, sys == EINTR ? GREBE_ECANCELLED : GREBE_EIO, sys, "%s: cannot read",
-                              l->name);
+        return GREBE_FAIL_SYS(err, sys == EINTR ? GREBE_ECANCELLED : GREBE_EIO, sys, "%s: cannot read", l->name);
     }
     l->buf.len += got;
     l->is_end = got == 0;
@@ -49,7 +50,8 @@ static grebe_status fill(struct vdb_lines *l, grebe_error *err)
 static size_t space_len(const char *p, size_t len)
 {
     static const char *const wide[] = {
-        "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+        "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
+        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
     };
     if (len == 0) {
         return 0;

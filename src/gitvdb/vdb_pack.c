@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/endian.h"
 #include "base/hash.h"
 #include "gitvdb/vdb_git.h"
 #include "gitvdb/vdb_temp.h"
@@ -131,6 +132,8 @@ static grebe_status flush(struct vdb_pack *p, grebe_error *err)
     return st;
 }
 
+bool vdb_pack_has(const struct vdb_pack *p, const struct vdb_oid *oid) { return has_entry(p, oid); }
+
 struct vdb_repo *vdb_pack_repo(const struct vdb_pack *p) { return p->repo; }
 
 uint64_t vdb_pack_bytes(const struct vdb_pack *p) { return p->file.len + p->pending.len; }
@@ -238,13 +241,6 @@ static grebe_status complete_bases(struct vdb_pack *p, grebe_error *err)
         }
     }
     return GREBE_OK;
-}
-
-static void store_be32(unsigned char *p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++) {
-        p[i] = (unsigned char)(v >> (24 - 8 * i));
-    }
 }
 
 static grebe_status put_be32(struct buf *b, uint32_t v, grebe_error *err)

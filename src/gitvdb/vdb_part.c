@@ -82,7 +82,7 @@ static grebe_status built_alloc(const grebe_allocator *a, const struct vdb_meta 
         return mem_fail(err, sizeof *b, "a collection");
     }
     b->a = a;
-    b->ar = (struct arena)ARENA_INIT(a);
+    b->ar = ARENA_INIT(a);
     b->sample_blob = BUF_INIT(a);
     b->meta = *meta;
     if (meta->config.vector_space != NULL) {

@@ -54,8 +54,8 @@ void vdb_points_release(struct vdb_points *p)
 }
 
 /* A longer copy of one array of ends. */
-static grebe_status grown_ends(const struct vdb_points *p, const uint64_t *ends, size_t capacity,
-                               uint64_t **out, grebe_error *err)
+static grebe_status grown_ends(const struct vdb_points *p, const uint64_t *ends, size_t capacity, uint64_t **out,
+                               grebe_error *err)
 {
     *out = mem_alloc(p->a, capacity * sizeof *ends);
     if (*out == NULL) {
@@ -79,8 +79,7 @@ grebe_status vdb_points_reserve_row(struct vdb_points *p, grebe_error *err)
         return GREBE_OK;
     }
     if (p->n >= UINT32_MAX || !checked_mul_size(capacity, row_size, &size)) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "points: %zu of %" PRIu32 " components are more than fit", p->n,
-                          p->dim);
+        return GREBE_FAIL(err, GREBE_ELIMIT, "points: %zu of %" PRIu32 " components are more than fit", p->n, p->dim);
     }
     GREBE_TRY(grown_ends(p, p->id_end, capacity, &id_end, err));
     GREBE_TRY(grown_ends(p, p->payload_end, capacity, &payload_end, err));
@@ -153,16 +152,14 @@ const char *vdb_id_quote(const struct vdb_id *id, char *dst, size_t dst_len)
     return strcat(dst, "\"");
 }
 
-grebe_status vdb_points_dim_fail(const struct vdb_id *id, uint32_t expected, size_t found,
-                                 grebe_error *err)
+grebe_status vdb_points_dim_fail(const struct vdb_id *id, uint32_t expected, size_t found, grebe_error *err)
 {
     char quoted[80];
     return GREBE_FAIL(err, GREBE_EINVAL, "id %s: expected a vector of %" PRIu32 " components, found %zu",
                       vdb_id_quote(id, quoted, sizeof quoted), expected, found);
 }
 
-static grebe_status check_vector(const struct vdb_id *id, const float *vector, uint32_t dim,
-                                 grebe_error *err)
+static grebe_status check_vector(const struct vdb_id *id, const float *vector, uint32_t dim, grebe_error *err)
 {
     char quoted[80];
     uint32_t bad = 0;
@@ -199,8 +196,8 @@ void vdb_points_end_row(struct vdb_points *p)
     p->n++;
 }
 
-grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const float *vector,
-                            uint32_t dim, const char *payload, size_t payload_len, grebe_error *err)
+grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const float *vector, uint32_t dim,
+                            const char *payload, size_t payload_len, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const size_t ids_len = p->ids.len;
@@ -213,8 +210,7 @@ grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const
     p->dim = dim;
     GREBE_TRY(vdb_points_reserve_row(p, err));
     GREBE_TRY(vdb_points_put_id(p, id, err));
-    GREBE_TRY(payload != NULL ? buf_put(&p->payloads, payload, payload_len, err)
-                              : buf_put(&p->payloads, "{}", 2, err));
+    GREBE_TRY(payload != NULL ? buf_put(&p->payloads, payload, payload_len, err) : buf_put(&p->payloads, "{}", 2, err));
     memcpy(p->vectors + p->n * dim, vector, dim * sizeof *vector);
     vdb_points_end_row(p);
 out:

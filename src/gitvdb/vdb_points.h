@@ -10,11 +10,11 @@
 /** Columns side by side; ids and payloads are runs of bytes with ends. */
 struct vdb_points {
     const grebe_allocator *a;
-    uint32_t dim;        /* 0 until the first point */
+    uint32_t dim; /* 0 until the first point, or set before it by the caller */
     size_t n, capacity;
-    float *vectors;      /* shape [n, dim] */
-    struct buf ids;      /* canonical id bytes, one behind the other */
-    struct buf payloads; /* canonical JSON objects, one behind the other */
+    float *vectors;                 /* shape [n, dim] */
+    struct buf ids;                 /* canonical id bytes, one behind the other */
+    struct buf payloads;            /* canonical JSON objects, one behind the other */
     uint64_t *id_end, *payload_end; /* shape [n] */
 };
 
@@ -27,17 +27,18 @@ const char *vdb_points_payload(const struct vdb_points *p, size_t i, size_t *len
 
 /**
  * Add a point. @param payload canonical JSON object; NULL: {}.
- * @return GREBE_OK; GREBE_EINVAL (dimension; a component that is not finite, both with the id); GREBE_ENOMEM; GREBE_ELIMIT.
+ * @return GREBE_OK; GREBE_EINVAL (dimension; a component that is not finite, both with the id); GREBE_ENOMEM;
+ * GREBE_ELIMIT.
  */
-grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const float *vector,
-                            uint32_t dim, const char *payload, size_t payload_len, grebe_error *err);
+grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const float *vector, uint32_t dim,
+                            const char *payload, size_t payload_len, grebe_error *err);
 
 /**
- * Add the point that one line of JSON holds: {"id":…,"vector":[…],"payload":{…}} or [id, vector, payload?]. Fast path: numbers go
- * straight into the vector. A non-finite component (overflow of a float) is NOT an error here but in vdb_points_check().
+ * Add the point that one line of JSON holds: {"id":…,"vector":[…],"payload":{…}} or [id, vector, payload?]. Fast path:
+ * numbers go straight into the vector. A non-finite component (overflow of a float) is NOT an error here but in
+ * vdb_points_check().
  */
-grebe_status vdb_points_add_line(struct vdb_points *p, const char *line, size_t len,
-                                 grebe_error *err);
+grebe_status vdb_points_add_line(struct vdb_points *p, const char *line, size_t len, grebe_error *err);
 
 /** That every component is finite: GREBE_OK; GREBE_EINVAL with the id. */
 grebe_status vdb_points_check(const struct vdb_points *p, grebe_error *err);
@@ -47,10 +48,10 @@ grebe_status vdb_points_check(const struct vdb_points *p, grebe_error *err);
 struct vdb_lines {
     grebe_read_fn read; /* grebe/source.h */
     void *read_ctx;
-    const char *name;   /* for messages; borrowed */
+    const char *name; /* for messages; borrowed */
     struct buf buf;
     size_t at;
-    uint64_t line;      /* number of the line given last, from 1 */
+    uint64_t line; /* number of the line given last, from 1 */
     bool is_end;
 };
 void vdb_lines_init(struct vdb_lines *l, const grebe_allocator *a, grebe_read_fn read, void *read_ctx,
@@ -63,7 +64,7 @@ void vdb_lines_release(struct vdb_lines *l);
  * The vector that `--vector` means: JSON (an array, or an object with "vector"), or numbers with commas between,
  * each read to the nearest float of 32 bits. @param out Owned, shape [n], freed with mem_free(a, *out, *n * 4).
  */
-grebe_status vdb_vector_from_text(const grebe_allocator *a, const char *text, size_t len,
-                                  float **out, size_t *n, grebe_error *err);
+grebe_status vdb_vector_from_text(const grebe_allocator *a, const char *text, size_t len, float **out, size_t *n,
+                                  grebe_error *err);
 
 #endif

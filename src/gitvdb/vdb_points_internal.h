@@ -18,7 +18,6 @@ void vdb_points_set_dim(struct vdb_points *p, uint32_t dim);
 
 /** For messages: 7 or "seven". @param dst Written, shape [dst_len], dst_len >= 32. */
 const char *vdb_id_quote(const struct vdb_id *id, char *dst, size_t dst_len);
-grebe_status vdb_points_dim_fail(const struct vdb_id *id, uint32_t expected, size_t found,
-                                 grebe_error *err);
+grebe_status vdb_points_dim_fail(const struct vdb_id *id, uint32_t expected, size_t found, grebe_error *err);
 
 #endif

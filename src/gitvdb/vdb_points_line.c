@@ -9,7 +9,8 @@
 #include "gitvdb/vdb_points_internal.h"
 #include "gitvdb/vdb_scan.h"
 
-/* One line, one pass: numbers go straight into the row, a payload that is canonical already straight into the buffer. */
+/* One line, one pass: numbers go straight into the row, a payload that is canonical already straight into the buffer.
+ */
 
 enum { FIELD_ID = 1, FIELD_VECTOR = 2, FIELD_PAYLOAD = 4 };
 

@@ -2,10 +2,10 @@
 /* Reading points: get, count, search, and deleting those that a selection names. */
 #include "gitvdb/vdb_api.h"
 
-#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "gitvdb/vdb_search.h"
 #include "gitvdb/vdb_select.h"
 #include "gitvdb/vdb_update.h"
 

@@ -115,6 +115,8 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
 grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
                                 const struct vdb_oid *base, const void *delta, size_t len,
                                 grebe_error *err);
+/** Whether an object was put into this pack, in whole or as a delta. */
+bool vdb_pack_has(const struct vdb_pack *p, const struct vdb_oid *oid);
 /** Bytes that were written to the pack so far. */
 uint64_t vdb_pack_bytes(const struct vdb_pack *p);
 /** fsync, index, rename into objects/pack: the objects are there for everybody. A pack without objects publishes nothing. */

@@ -12,7 +12,7 @@ grebe_status vdb_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_
         return mem_fail(err, sizeof *r, "a result");
     }
     r->a = vdb->a;
-    r->ar = (struct arena)ARENA_INIT(vdb->a);
+    r->ar = ARENA_INIT(vdb->a);
     return GREBE_OK;
 }
 

@@ -9,7 +9,10 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-static inline bool is_digit(const char *p, const char *end) { return p < end && *p >= '0' && *p <= '9'; }
+static inline bool is_digit(const char *p, const char *end)
+{
+    return p < end && *p >= '0' && *p <= '9';
+}
 
 /* ---- numbers ---- */
 
@@ -43,8 +46,7 @@ struct digits {
 static inline bool push_digit(struct digits *d)
 {
     uint64_t digit = (uint64_t)(*d->p - '0');
-    if (d->significand > UINT64_MAX / 10 ||
-        (d->significand == UINT64_MAX / 10 && digit > UINT64_MAX % 10)) {
+    if (d->significand > UINT64_MAX / 10 || (d->significand == UINT64_MAX / 10 && digit > UINT64_MAX % 10)) {
         d->is_cut = true;
         return false;
     }
@@ -95,8 +97,7 @@ static bool take_exponent(struct digits *d, bool *is_huge, bool *is_up, struct v
 }
 
 /* What has a point, an exponent, or too many digits. */
-static const char *scan_float(struct digits *d, bool is_negative, struct vdb_number *out,
-                              struct vdb_fault *fault)
+static const char *scan_float(struct digits *d, bool is_negative, struct vdb_number *out, struct vdb_fault *fault)
 {
     bool is_huge = false;
     bool is_up = true;
@@ -115,18 +116,15 @@ static const char *scan_float(struct digits *d, bool is_negative, struct vdb_num
             return NULL;
         }
     }
-    double f = !is_huge ? from_parts(d->significand, d->exponent)
-               : is_up && d->significand != 0 ? INFINITY
-                                              : 0;
+    double f = !is_huge ? from_parts(d->significand, d->exponent) : is_up && d->significand != 0 ? INFINITY : 0;
     out->type = VDB_FLOAT;
     out->f = is_negative ? -f : f;
-    out->is_exact = !d->is_cut && !is_huge && d->significand < UINT64_C(1) << 53 &&
-                    d->exponent >= -EXACT_POW10_MAX && d->exponent <= EXACT_POW10_MAX;
+    out->is_exact = !d->is_cut && !is_huge && d->significand < UINT64_C(1) << 53 && d->exponent >= -EXACT_POW10_MAX &&
+                    d->exponent <= EXACT_POW10_MAX;
     return d->p;
 }
 
-const char *vdb_scan_number(const char *p, const char *end, struct vdb_number *out,
-                            struct vdb_fault *fault)
+const char *vdb_scan_number(const char *p, const char *end, struct vdb_number *out, struct vdb_fault *fault)
 {
     bool is_negative = p < end && *p == '-';
     struct digits d = { p + is_negative, end, 0, 0, false };
@@ -161,15 +159,17 @@ const char *vdb_scan_number(const char *p, const char *end, struct vdb_number *o
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* The high bit of each byte of x that is 0; above the lowest such byte also of others. */
-static inline uint64_t zero_bytes(uint64_t x) { return (x - EACH(1)) & ~x & EACH(0x80); }
+static inline uint64_t zero_bytes(uint64_t x)
+{
+    return (x - EACH(1)) & ~x & EACH(0x80);
+}
 
 const char *vdb_scan_plain(const char *p, const char *end, bool *has_high)
 {
     uint64_t high = 0;
     for (; end - p >= 8; p += 8) {
         uint64_t x = load_le64(p);
-        uint64_t stop = zero_bytes(x ^ EACH('"')) | zero_bytes(x ^ EACH('\\')) |
-                        ((x - EACH(0x20)) & ~x & EACH(0x80));
+        uint64_t stop = zero_bytes(x ^ EACH('"')) | zero_bytes(x ^ EACH('\\')) | ((x - EACH(0x20)) & ~x & EACH(0x80));
         if (stop != 0) {
             int n = __builtin_ctzll(stop) / 8;
             high |= x & EACH(0x80) & ((UINT64_C(1) << 8 * n) - 1);
@@ -193,7 +193,7 @@ static bool hex4(const char *p, const char *end, uint32_t *out)
     }
     for (int i = 0; i < 4; i++) {
         char c = p[i];
-        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
+        uint32_t digit = c >= '0' && c <= '9'                     ? (uint32_t)(c - '0')
                          : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (uint32_t)((c | 0x20) - 'a' + 10)
                                                                   : 16;
         if (digit > 15) {
@@ -229,8 +229,7 @@ static size_t put_code_point(char *dst, uint32_t c)
     return 4;
 }
 
-const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t *n,
-                            struct vdb_fault *fault)
+const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t *n, struct vdb_fault *fault)
 {
     uint32_t c = 0;
     uint32_t low = 0;
@@ -256,8 +255,7 @@ const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t 
     }
     p += 4;
     if (c >= 0xd800 && c <= 0xdbff) {
-        if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !hex4(p + 2, end, &low) || low < 0xdc00 ||
-            low > 0xdfff) {
+        if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !hex4(p + 2, end, &low) || low < 0xdc00 || low > 0xdfff) {
             return vdb_scan_fault(fault, p, "the second half of a surrogate pair");
         }
         p += 6;
@@ -315,6 +313,5 @@ grebe_status vdb_fault_fail(const struct vdb_fault *fault, const struct vdb_text
         error_quote(found + 1, sizeof found - 2, fault->at, n > 0 ? n : 1);
         strcat(found, "'");
     }
-    return GREBE_FAIL(err, GREBE_EINVAL, "%scolumn %lu: expected %s, found %s", place, column,
-                      fault->expected, found);
+    return GREBE_FAIL(err, GREBE_EINVAL, "%scolumn %lu: expected %s, found %s", place, column, fault->expected, found);
 }

@@ -30,8 +30,7 @@ struct vdb_number {
 extern const double vdb_pow10[309];
 
 /** Behind the number at p, *p is '-' or a digit; NULL: no number, *fault says where. */
-const char *vdb_scan_number(const char *p, const char *end, struct vdb_number *out,
-                            struct vdb_fault *fault);
+const char *vdb_scan_number(const char *p, const char *end, struct vdb_number *out, struct vdb_fault *fault);
 
 /**
  * Behind the characters of a string that stand for themselves: at '"', '\\', a control character, or end.
@@ -46,8 +45,7 @@ const char *vdb_scan_plain(const char *p, const char *end, bool *has_high);
  * @param dst Written with the UTF-8, shape [4].
  * @return Behind it; NULL: *fault says what was expected.
  */
-const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t *n,
-                            struct vdb_fault *fault);
+const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t *n, struct vdb_fault *fault);
 
 /** Behind the closing quote of a string, p is behind the opening one; all is checked. NULL: *fault is set. */
 const char *vdb_scan_string(const char *p, const char *end, bool *has_escape, struct vdb_fault *fault);
@@ -84,11 +82,11 @@ grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, co
                                const char **after, struct vdb_value *out, grebe_error *err);
 
 /** vdb_json_parse() of a text that people write: a key that stands twice in an object is an error. */
-grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len,
-                                   const struct vdb_value **out, grebe_error *err);
+grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len, const struct vdb_value **out,
+                                   grebe_error *err);
 
-/** Behind the canonical value at p; NULL: it is none. Floats as vdb_json_is_canonical_object() says; with is_unstable: *is_unstable
- *  is set when one is not read back to itself by the format's rule. */
+/** Behind the canonical value at p; NULL: it is none. Floats as vdb_json_is_canonical_object() says; with is_unstable:
+ * *is_unstable is set when one is not read back to itself by the format's rule. */
 const char *vdb_scan_canonical(const char *p, const char *end, int depth, bool *is_unstable);
 
 /** Text of a float as the format prints it. dst: shape [NUMBER_TEXT_MAX]. */

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_search.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "base/checked.h"
+#include "gitvdb/vdb_kernels.h"
 #include "gitvdb/vdb_lsh.h"
 #include "gitvdb/vdb_search_internal.h"
+#include "gitvdb/vdb_sieve.h"
 
-/* One shard of an exact search. */
-struct shard_scan {
-    struct vdb_topk top;
-    uint64_t n, scored;
-};
+/* From so many points on a copy that is quicker to scan pays. */
+enum { CODED_POINTS_MIN = 4096 };
 
 struct exact {
     struct vdb_snapshot *s;
     const struct vdb_query *q;
-    double root; /* length of the query */
-    _Atomic uint64_t floor;
-    struct shard_scan shards[VDB_SHARDS];
+    struct arena ar;
+    struct vdb_sieve sieve;
+    struct vdb_sieve_part parts[VDB_SHARDS];
+    uint64_t n[VDB_SHARDS], n_scored[VDB_SHARDS];
 };
 
 double vdb_score_row(const float *query, double root, const float *row, uint32_t dim)
@@ -34,25 +33,9 @@ double vdb_score_row(const float *query, double root, const float *row, uint32_t
     return root == 0.0 || norm2 == 0.0 ? 0.0 : dot / (root * sqrt(norm2));
 }
 
-static grebe_status scan_all(struct exact *e, uint32_t shard, grebe_error *err)
+static grebe_status put_filtered(struct exact *e, uint32_t shard, grebe_error *err)
 {
-    const struct vdb_matrix *m = &e->s->shards[shard].vectors;
-    struct shard_scan *scan = e->shards + shard;
-    grebe_status st = GREBE_OK;
-
-    for (uint32_t row = 0; st == GREBE_OK && row < m->n; row++) {
-        const float *v = m->values + (size_t)row * m->dim;
-        const struct vdb_hit hit = { { shard, row }, vdb_score_row(e->q->vector, e->root, v, m->dim) };
-        st = vdb_topk_put(&scan->top, &hit, err);
-    }
-    scan->scored = m->n;
-    return st;
-}
-
-static grebe_status scan_filtered(struct exact *e, uint32_t shard, grebe_error *err)
-{
-    struct vdb_shard *sh = e->s->shards + shard;
-    struct shard_scan *scan = e->shards + shard;
+    const struct vdb_shard *sh = e->s->shards + shard;
     struct vdb_filter_state *state = NULL;
     bool is_match = false;
 
@@ -60,11 +43,8 @@ static grebe_status scan_filtered(struct exact *e, uint32_t shard, grebe_error *
     for (uint32_t row = 0; st == GREBE_OK && row < sh->n; row++) {
         st = vdb_filter_row(e->q->filter, state, sh, row, &is_match, err);
         if (st == GREBE_OK && is_match) {
-            const float *v = sh->vectors.values + (size_t)row * sh->vectors.dim;
-            const struct vdb_hit hit = { { shard, row },
-                                         vdb_score_row(e->q->vector, e->root, v, sh->vectors.dim) };
-            scan->scored++;
-            st = vdb_topk_put(&scan->top, &hit, err);
+            e->n_scored[shard]++;
+            st = vdb_sieve_put(e->parts + shard, (struct vdb_place){ shard, row }, err);
         }
     }
     vdb_filter_state_free(state);
@@ -93,25 +73,30 @@ grebe_status vdb_filter_row(const struct vdb_filter *f, struct vdb_filter_state 
 static grebe_status scan_shard(void *arg, size_t i, grebe_error *err)
 {
     struct exact *e = arg;
-    struct vdb_shard *sh = e->s->shards + i;
-    const uint32_t parts = VDB_PART_VECTORS | vdb_filter_parts(e->q->filter);
+    const struct vdb_shard *sh = e->s->shards + i;
+    const uint32_t shard = (uint32_t)i;
 
     if (!sh->exists) {
         return GREBE_OK;
     }
-    grebe_status st = vdb_snapshot_load(e->s, (uint32_t)i, parts, err);
+    grebe_status st = vdb_snapshot_load(e->s, shard, VDB_PART_VECTORS | vdb_filter_parts(e->q->filter), err);
     if (st != GREBE_OK) {
         return st;
     }
-    e->shards[i].n = sh->n;
-    return e->q->filter == NULL ? scan_all(e, (uint32_t)i, err) : scan_filtered(e, (uint32_t)i, err);
+    e->n[i] = e->n_scored[i] = sh->n;
+    if (e->q->filter == NULL) {
+        st = vdb_sieve_put_shard(e->parts + i, shard, err);
+    } else {
+        e->n_scored[i] = 0;
+        st = put_filtered(e, shard, err);
+    }
+    return st == GREBE_OK ? vdb_sieve_flush(e->parts + i, err) : st;
 }
 
 static grebe_status search_exact(struct vdb_snapshot *s, const struct vdb_work *work, const struct vdb_query *q,
                                  struct vdb_hit **hits, size_t *n, struct vdb_search_stats *stats, grebe_error *err)
 {
     struct exact *e = mem_alloc_zero(work->a, sizeof *e);
-    struct vdb_topk top;
     grebe_status st = GREBE_OK;
 
     if (e == NULL) {
@@ -119,29 +104,62 @@ static grebe_status search_exact(struct vdb_snapshot *s, const struct vdb_work *
     }
     e->s = s;
     e->q = q;
-    e->root = sqrt(vdb_norm2(q->vector, s->meta.config.dimension));
-    atomic_init(&e->floor, 0);
-    const size_t limit = (size_t)min_u64(q->limit, SIZE_MAX);
-    vdb_topk_init(&top, work->a, limit, &e->floor);
+    e->ar = ARENA_INIT(work->a);
+    GREBE_TRY(vdb_sieve_init(&e->sieve, s, work, q->vector, q->limit, &e->ar, err));
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        vdb_topk_init(&e->shards[i].top, work->a, limit, &e->floor);
+        vdb_sieve_part_init(e->parts + i, &e->sieve);
     }
     GREBE_TRY(parallel_for(work->pool, work->threads, VDB_SHARDS, scan_shard, e, work->cancel, err));
-    *stats = (struct vdb_search_stats){ .is_exact = true };
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        stats->collection_points += e->shards[i].n;
-        stats->vectors_scored += e->shards[i].scored;
-        GREBE_TRY(vdb_topk_merge(&top, &e->shards[i].top, err));
+        stats->collection_points += e->n[i];
+        stats->vectors_scored += e->n_scored[i];
     }
     stats->candidates_discovered = stats->collection_points;
-    st = vdb_topk_finish(&top, s, work, hits, n, err);
+    st = vdb_sieve_finish(&e->sieve, e->parts, VDB_SHARDS, hits, n, err);
 out:
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        vdb_topk_release(&e->shards[i].top);
+        vdb_sieve_part_release(e->parts + i);
     }
-    vdb_topk_release(&top);
+    arena_release(&e->ar);
     mem_free(work->a, e, sizeof *e);
     return st;
+}
+
+static bool has_vectors(struct vdb_shard *sh)
+{
+    if (!sh->exists) {
+        return true;
+    }
+    pthread_mutex_lock(&sh->lock); /* another search may be loading it */
+    const bool is_loaded = (sh->loaded & VDB_PART_VECTORS) != 0;
+    pthread_mutex_unlock(&sh->lock);
+    return is_loaded;
+}
+
+/* The second search of a snapshot that is all in memory makes the copy; without memory for it searches are slower. */
+static grebe_status make_coded(struct vdb_snapshot *s, const struct vdb_work *work, grebe_error *err)
+{
+    struct vdb_coded *made = NULL, *none = NULL;
+    uint64_t n = 0;
+
+    if (atomic_fetch_add_explicit(&s->n_searches, 1, memory_order_relaxed) == 0 ||
+        s->meta.config.dimension > VDB_DIM_FAST || atomic_load_explicit(&s->coded, memory_order_acquire) != NULL) {
+        return GREBE_OK;
+    }
+    for (uint32_t i = 0; i < VDB_SHARDS; i++) {
+        if (!has_vectors(s->shards + i)) {
+            return GREBE_OK;
+        }
+        n += s->shards[i].n;
+    }
+    if (n < CODED_POINTS_MIN) {
+        return GREBE_OK;
+    }
+    grebe_status st = vdb_coded_new(s, work, &made, err);
+    if (st == GREBE_OK && !atomic_compare_exchange_strong(&s->coded, &none, made)) {
+        vdb_coded_free(made); /* another thread was quicker */
+    }
+    return st == GREBE_ENOMEM ? GREBE_OK : st;
 }
 
 grebe_status vdb_search(struct vdb_snapshot *s, const struct vdb_work *work, const struct vdb_query *q,
@@ -153,6 +171,10 @@ grebe_status vdb_search(struct vdb_snapshot *s, const struct vdb_work *work, con
     *hits = NULL;
     *n = 0;
     *stats = (struct vdb_search_stats){ .is_exact = is_exact };
+    grebe_status st = make_coded(s, work, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (is_exact) {
         return search_exact(s, work, q, hits, n, stats, err);
     }

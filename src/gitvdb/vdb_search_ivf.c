@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_search_internal.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "gitvdb/vdb_sieve.h"
 
 /*
  * Centroids by their cosine with the query, best first; the points of their postings are scored in that order until the limit of
  * candidates is reached. First the candidates are gathered, then the shards they stand in are loaded, then all are scored.
  */
 
-enum { SCORE_BLOCK = 512 };
+enum { SCORE_BLOCK = 1024 };
 
 struct ranked_centroid {
     uint64_t key;
@@ -25,7 +24,7 @@ struct ivf {
     const struct vdb_work *work;
     const struct vdb_query *q;
     struct arena ar;
-    double root;
+    struct vdb_sieve sieve;
     uint64_t candidate_limit;
     uint32_t probes;                /* centroids to visit, at most k */
     struct ranked_centroid *order;  /* shape [k] */
@@ -33,9 +32,8 @@ struct ivf {
     size_t n, capacity;
     uint64_t shards;                /* bits of those that hold candidates */
     bool *passed[VDB_SHARDS];       /* shape [rows]: what the filter says; NULL: not asked */
-    _Atomic uint64_t floor;
-    struct vdb_topk *tops;          /* one for each block of candidates */
-    size_t n_blocks;
+    struct vdb_sieve_part *parts;   /* shape [n_parts]: one for each block of candidates */
+    size_t n_parts;
 };
 
 static int compare_centroids(const void *a, const void *b)
@@ -58,7 +56,7 @@ static grebe_status rank_centroids(struct ivf *v, grebe_error *err)
     }
     for (uint32_t c = 0; c < book->n; c++) {
         const float *centroid = book->values + (size_t)c * book->dim;
-        v->order[c].key = vdb_score_key(vdb_score_row(v->q->vector, v->root, centroid, book->dim));
+        v->order[c].key = vdb_score_key(vdb_score_row(v->q->vector, v->sieve.root, centroid, book->dim));
         v->order[c].c = c;
     }
     qsort(v->order, book->n, sizeof *v->order, compare_centroids);
@@ -184,45 +182,38 @@ static grebe_status score_block(void *arg, size_t i, grebe_error *err)
 
     for (size_t k = i * SCORE_BLOCK; st == GREBE_OK && k < end; k++) {
         const struct vdb_place at = v->candidates[k];
-        const struct vdb_matrix *m = &v->s->shards[at.shard].vectors;
-        if (at.row >= m->n) {
+        if (at.row >= v->s->shards[at.shard].vectors.n) {
             return fail_place(v, owner_of(v, at), at, err);
         }
-        const float *row = m->values + (size_t)at.row * m->dim;
-        const struct vdb_hit hit = { at, vdb_score_row(v->q->vector, v->root, row, m->dim) };
-        st = vdb_topk_put(v->tops + i, &hit, err);
+        st = vdb_sieve_put(v->parts + i, at, err);
     }
-    return st;
+    return st == GREBE_OK ? vdb_sieve_flush(v->parts + i, err) : st;
 }
 
-static grebe_status score(struct ivf *v, struct vdb_topk *top, grebe_error *err)
+static grebe_status score(struct ivf *v, grebe_error *err)
 {
     const struct vdb_work *w = v->work;
+    const size_t n_parts = (v->n + SCORE_BLOCK - 1) / SCORE_BLOCK;
     grebe_status st = vdb_load_shards(v->s, w, v->shards, VDB_PART_VECTORS, err);
 
     if (st != GREBE_OK) {
         return st;
     }
-    const size_t n_blocks = (v->n + SCORE_BLOCK - 1) / SCORE_BLOCK;
-    v->tops = arena_array(&v->ar, n_blocks, sizeof *v->tops);
-    if (v->tops == NULL) {
-        return mem_fail(err, n_blocks * sizeof *v->tops, "candidates");
+    v->parts = arena_array(&v->ar, n_parts, sizeof *v->parts);
+    if (v->parts == NULL) {
+        return mem_fail(err, n_parts * sizeof *v->parts, "candidates");
     }
-    for (size_t i = 0; i < n_blocks; i++) {
-        vdb_topk_init(v->tops + i, w->a, top->limit, &v->floor);
+    for (size_t i = 0; i < n_parts; i++) {
+        vdb_sieve_part_init(v->parts + i, &v->sieve);
     }
-    v->n_blocks = n_blocks;
-    st = parallel_for(w->pool, w->threads, n_blocks, score_block, v, w->cancel, err);
-    for (size_t i = 0; st == GREBE_OK && i < n_blocks; i++) {
-        st = vdb_topk_merge(top, v->tops + i, err);
-    }
-    return st;
+    v->n_parts = n_parts;
+    return parallel_for(w->pool, w->threads, n_parts, score_block, v, w->cancel, err);
 }
 
 static void ivf_release(struct ivf *v)
 {
-    for (size_t i = 0; i < v->n_blocks; i++) {
-        vdb_topk_release(v->tops + i);
+    for (size_t i = 0; i < v->n_parts; i++) {
+        vdb_sieve_part_release(v->parts + i);
     }
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         mem_free(v->work->a, v->passed[i], v->passed[i] == NULL ? 0 : v->s->shards[i].n);
@@ -236,25 +227,21 @@ grebe_status vdb_search_ivf(struct vdb_snapshot *s, const struct vdb_work *work,
 {
     const struct vdb_config *config = &s->meta.config;
     struct ivf v = { .s = s, .work = work, .q = q, .ar = ARENA_INIT(work->a) };
-    struct vdb_topk top;
+    grebe_status st = GREBE_OK;
 
-    atomic_init(&v.floor, 0);
-    vdb_topk_init(&top, work->a, (size_t)min_u64(q->limit, SIZE_MAX), &v.floor);
     stats->collection_points = s->meta.point_count;
-    grebe_status st = vdb_snapshot_codebook(s, err);
-    GREBE_TRY(st);
+    GREBE_TRY(vdb_snapshot_codebook(s, err));
+    GREBE_TRY(vdb_sieve_init(&v.sieve, s, work, q->vector, q->limit, &v.ar, err));
     const uint64_t probes = q->probes != 0     ? q->probes
                             : q->filter != NULL ? s->codebook.n
                                                 : config->default_probes;
     v.probes = (uint32_t)min_u64(probes, s->codebook.n);
     v.candidate_limit = q->candidate_limit != 0 ? q->candidate_limit : config->default_candidate_limit;
-    v.root = sqrt(vdb_norm2(q->vector, config->dimension));
     GREBE_TRY(rank_centroids(&v, err));
     GREBE_TRY(gather(&v, stats, err));
-    GREBE_TRY(score(&v, &top, err));
-    GREBE_TRY(vdb_topk_finish(&top, s, work, hits, n, err));
+    GREBE_TRY(score(&v, err));
+    st = vdb_sieve_finish(&v.sieve, v.parts, v.n_parts, hits, n, err);
 out:
-    vdb_topk_release(&top);
     ivf_release(&v);
     return st;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gitvdb/vdb_codes.h"
 #include "gitvdb/vdb_lsh.h"
 
 static const struct {
@@ -142,7 +143,7 @@ grebe_status vdb_snapshot_open(struct vdb_repo *repo, const struct vdb_oid *root
     s->repo = repo;
     s->a = a;
     s->root = *root;
-    s->ar = (struct arena)ARENA_INIT(a);
+    s->ar = ARENA_INIT(a);
     pthread_mutex_init(&s->lock, NULL);
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         pthread_mutex_init(&s->shards[i].lock, NULL);
@@ -182,6 +183,7 @@ void vdb_snapshot_close(struct vdb_snapshot *s)
         pthread_mutex_destroy(&shard->lock);
     }
     drop_index(s);
+    vdb_coded_free(atomic_load(&s->coded));
     pthread_mutex_destroy(&s->lock);
     arena_release(&s->ar);
     mem_free(s->a, s, sizeof *s);

@@ -11,6 +11,7 @@
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "gitvdb/vdb_blob.h"
 #include "gitvdb/vdb_ivf.h"
@@ -46,6 +47,10 @@ struct vdb_snapshot {
     struct vdb_matrix codebook;
     struct region **posting_regions; /* shape [k] */
     struct vdb_posting *postings;    /* shape [k] */
+
+    /* What vdb_search() keeps for later searches; ended by vdb_coded_free() (vdb_codes.h). Both start as zero. */
+    _Atomic(struct vdb_coded *) coded;
+    atomic_uint n_searches;
 };
 
 /**

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 
 /* So many hits more than the limit are kept before the worst are dropped: dropping costs O(1) for each that came. */
-enum { SLACK_MIN = 256 };
+enum { SLACK_MIN = 32 };
 
 /* Ties may be more than the limit, so the next time is counted from what was kept. */
 static size_t prune_point(size_t kept, size_t limit)
@@ -66,12 +66,11 @@ static void raise_floor(_Atomic uint64_t *floor, uint64_t key)
     }
 }
 
-/* Drop what stands below the limit-th best or the common floor. */
-static void prune(struct vdb_topk *t)
+void vdb_topk_prune(struct vdb_topk *t)
 {
     size_t kept = 0;
 
-    if (t->n >= t->limit) {
+    if (t->limit > 0 && t->n >= t->limit) {
         raise_floor(t->floor, select_key(t->items, t->n, t->limit - 1));
     }
     const uint64_t floor = atomic_load_explicit(t->floor, memory_order_relaxed);
@@ -106,7 +105,7 @@ grebe_status vdb_topk_put(struct vdb_topk *t, const struct vdb_hit *hit, grebe_e
         return GREBE_OK;
     }
     if (t->n >= t->prune_at) {
-        prune(t);
+        vdb_topk_prune(t);
     }
     if (t->n == t->capacity) {
         grebe_status st = grow(t, err);
@@ -154,7 +153,7 @@ grebe_status vdb_load_shards(struct vdb_snapshot *s, const struct vdb_work *work
     size_t n = 0;
 
     for (uint32_t shard = 0; shard < VDB_SHARDS; shard++) {
-        if ((shards >> shard & 1) != 0 && (s->shards[shard].loaded & parts) != parts) {
+        if ((shards >> shard & 1) != 0) {
             l.shards[n++] = shard;
         }
     }
@@ -222,7 +221,7 @@ grebe_status vdb_topk_finish(struct vdb_topk *t, struct vdb_snapshot *s, const s
     if (t->limit == 0 || t->n == 0) {
         return GREBE_OK;
     }
-    prune(t);
+    vdb_topk_prune(t);
     for (size_t i = 0; i < t->n; i++) {
         shards |= UINT64_C(1) << t->items[i].at.shard;
     }

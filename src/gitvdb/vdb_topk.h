@@ -17,6 +17,14 @@ static inline uint64_t vdb_score_key(double score)
     return bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
+static inline double vdb_key_score(uint64_t key)
+{
+    const uint64_t bits = key >> 63 != 0 ? key & ~(UINT64_C(1) << 63) : ~key;
+    double score;
+    memcpy(&score, &bits, sizeof score);
+    return score;
+}
+
 /**
  * Hits that may be among the first `limit`: all whose key is at least that of the limit-th best so far, so ties stay until
  * ids decide. Several collectors share one floor, which lets each drop what another has outdone.
@@ -32,6 +40,8 @@ void vdb_topk_init(struct vdb_topk *t, const grebe_allocator *a, size_t limit, _
 grebe_status vdb_topk_put(struct vdb_topk *t, const struct vdb_hit *hit, grebe_error *err);
 /** Put all of `from`. */
 grebe_status vdb_topk_merge(struct vdb_topk *t, const struct vdb_topk *from, grebe_error *err);
+/** Drop what stands below the limit-th best or the common floor, which the limit-th best raises. */
+void vdb_topk_prune(struct vdb_topk *t);
 void vdb_topk_release(struct vdb_topk *t);
 
 /**

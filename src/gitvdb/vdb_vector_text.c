@@ -23,8 +23,7 @@ static grebe_status new_vector(const grebe_allocator *a, size_t n, float **out, 
 static grebe_status check_component(float v, size_t i, grebe_error *err)
 {
     return isfinite(v) ? GREBE_OK
-                       : GREBE_FAIL(err, GREBE_EINVAL,
-                                    "vector: component %zu: expected a finite float of 32 bits", i);
+                       : GREBE_FAIL(err, GREBE_EINVAL, "vector: component %zu: expected a finite float of 32 bits", i);
 }
 
 static grebe_status from_value(const grebe_allocator *a, const struct vdb_value *v, float **out, size_t *n,
@@ -46,9 +45,7 @@ static grebe_status from_value(const grebe_allocator *a, const struct vdb_value 
                             vdb_json_type_name(item->type));
             goto out;
         }
-        vector[i] = item->type == VDB_UINT ? (float)item->u
-                    : item->type == VDB_INT ? (float)item->i
-                                            : (float)item->f;
+        vector[i] = item->type == VDB_UINT ? (float)item->u : item->type == VDB_INT ? (float)item->i : (float)item->f;
         GREBE_TRY(check_component(vector[i], i, err));
     }
     *out = vector;
@@ -74,8 +71,8 @@ static grebe_status from_json(const grebe_allocator *a, const char *text, size_t
     return st;
 }
 
-static grebe_status from_list(const grebe_allocator *a, const char *text, const char *end, float **out,
-                              size_t *n, grebe_error *err)
+static grebe_status from_list(const grebe_allocator *a, const char *text, const char *end, float **out, size_t *n,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     float *vector = NULL;
@@ -109,8 +106,8 @@ out:
     return st;
 }
 
-grebe_status vdb_vector_from_text(const grebe_allocator *a, const char *text, size_t len, float **out,
-                                  size_t *n, grebe_error *err)
+grebe_status vdb_vector_from_text(const grebe_allocator *a, const char *text, size_t len, float **out, size_t *n,
+                                  grebe_error *err)
 {
     const char *end = len > 0 ? text + len : text;
     const char *first = vdb_skip_space(text, end);

@@ -32,10 +32,19 @@ static const char *hex_of(const struct vdb_id *id)
 static void test_id__order__strings_by_bytes_then_numbers(void **state)
 {
     (void)state;
-    struct vdb_id ids[] = { text_id(""),         text_id("1"),     text_id("a"),       text_id("ab"),
-                            text_id("b"),        text_id("\xc3\xa9"), text_id("\xef\xbf\xbd"),
-                            text_id("\xf0\x9f\x98\x80"), number_id(0), number_id(1), number_id(255),
-                            number_id(256),      number_id(UINT64_MAX) };
+    struct vdb_id ids[] = { text_id(""),
+                            text_id("1"),
+                            text_id("a"),
+                            text_id("ab"),
+                            text_id("b"),
+                            text_id("\xc3\xa9"),
+                            text_id("\xef\xbf\xbd"),
+                            text_id("\xf0\x9f\x98\x80"),
+                            number_id(0),
+                            number_id(1),
+                            number_id(255),
+                            number_id(256),
+                            number_id(UINT64_MAX) };
     size_t n = sizeof ids / sizeof *ids;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n; k++) {
@@ -53,7 +62,7 @@ static void test_id__digest_and_shard__as_the_original(void **state)
     const struct {
         struct vdb_id id;
         uint32_t shard;
-    } cases[] = { { text_id(""), 0x0a },  { text_id("1"), 0x3b }, { number_id(1), 0x19 },
+    } cases[] = { { text_id(""), 0x0a },           { text_id("1"), 0x3b }, { number_id(1), 0x19 },
                   { number_id(UINT64_MAX), 0x03 }, { text_id("a"), 0x13 }, { number_id(7), 0x3f } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char digest[VDB_DIGEST_BYTES];

@@ -198,7 +198,9 @@ static void test_json__malformed__place_is_named(void **state)
         { "\"\xed\xa0\x80\"", "UTF-8" },
         { "1 2", "column 3: expected the end" },
         { "\xef\xbb\xbf{}", "column 1: expected a value" },
-        { "[1,\xc2\xa0" "2]", "column 4" },
+        { "[1,\xc2\xa0"
+          "2]",
+          "column 4" },
         { "NaN", "a value" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -236,14 +238,54 @@ static void test_json__not_canonical__is_seen(void **state)
 {
     (void)state;
     static const char *const cases[] = {
-        "", "{", "}", "[]", "null", "\"a\"", "{} ", " {}", "{ }", "{\"a\": 1}", "{\"a\":1,}", "{\"a\":1 }",
-        "{\"b\":1,\"a\":2}", "{\"a\":1,\"a\":2}", "{\"a\\nb\":1,\"a\\tb\":2}", "{\"ab\":1,\"a\":2}",
-        "{\"a\":01}", "{\"a\":1.50}", "{\"a\":1.00}", "{\"a\":1e5}", "{\"a\":1E-7}", "{\"a\":1e16}", "{\"a\":1e+016}",
-        "{\"a\":-0}", "{\"a\":0.000001}", "{\"a\":0.00}", "{\"a\":1.0e-7}", "{\"a\":0.1e1}", "{\"a\":18446744073709551616}",
-        "{\"a\":\"\\/\"}", "{\"a\":\"\\u0041\"}", "{\"a\":\"\\u000a\"}", "{\"a\":\"\\u001F\"}", "{\"a\":\"\\u00e9\"}",
-        "{\"a\":\"\\u0008\"}", "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}", "{\"a\":\"\\\"}", "{\"a\":tru}", "{\"a\"}", "{\"a\":}",
-        "{\"a\":[1,]}", "{\"a\":[,1]}", "{\"a\":[1 ,2]}", "{\"a\":NaN}", "{\"a\":0.1000000000000000055}",
-        "{\"a\":1.7976931348623157e308}", "{\"\\u00e9\":1}",
+        "",
+        "{",
+        "}",
+        "[]",
+        "null",
+        "\"a\"",
+        "{} ",
+        " {}",
+        "{ }",
+        "{\"a\": 1}",
+        "{\"a\":1,}",
+        "{\"a\":1 }",
+        "{\"b\":1,\"a\":2}",
+        "{\"a\":1,\"a\":2}",
+        "{\"a\\nb\":1,\"a\\tb\":2}",
+        "{\"ab\":1,\"a\":2}",
+        "{\"a\":01}",
+        "{\"a\":1.50}",
+        "{\"a\":1.00}",
+        "{\"a\":1e5}",
+        "{\"a\":1E-7}",
+        "{\"a\":1e16}",
+        "{\"a\":1e+016}",
+        "{\"a\":-0}",
+        "{\"a\":0.000001}",
+        "{\"a\":0.00}",
+        "{\"a\":1.0e-7}",
+        "{\"a\":0.1e1}",
+        "{\"a\":18446744073709551616}",
+        "{\"a\":\"\\/\"}",
+        "{\"a\":\"\\u0041\"}",
+        "{\"a\":\"\\u000a\"}",
+        "{\"a\":\"\\u001F\"}",
+        "{\"a\":\"\\u00e9\"}",
+        "{\"a\":\"\\u0008\"}",
+        "{\"a\":\"\n\"}",
+        "{\"a\":\"\xff\"}",
+        "{\"a\":\"\\\"}",
+        "{\"a\":tru}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":[1,]}",
+        "{\"a\":[,1]}",
+        "{\"a\":[1 ,2]}",
+        "{\"a\":NaN}",
+        "{\"a\":0.1000000000000000055}",
+        "{\"a\":1.7976931348623157e308}",
+        "{\"\\u00e9\":1}",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (vdb_json_is_canonical_object(cases[i], strlen(cases[i]))) {
@@ -322,12 +364,22 @@ static void test_json_equal__classes_and_zeros(void **state)
         const char *a, *b;
         bool is_equal;
     } cases[] = {
-        { "0.0", "-0.0", true },  { "0", "0.0", false },           { "1", "1", true },
-        { "1", "2", false },      { "-1", "-1", true },            { "-1", "1", false },
-        { "[1]", "[1,2]", false }, { "{\"a\":1,\"b\":-0}", "{\"b\":0.0,\"a\":1}", true },
-        { "{\"a\":1}", "{\"b\":1}", false }, { "{\"a\":1}", "{}", false }, { "\"a\"", "\"a\"", true },
-        { "\"a\"", "\"ab\"", false }, { "null", "false", false },  { "true", "true", true },
-        { "[[],{}]", "[[],{}]", true }, { "\"\"", "\"\"", true },
+        { "0.0", "-0.0", true },
+        { "0", "0.0", false },
+        { "1", "1", true },
+        { "1", "2", false },
+        { "-1", "-1", true },
+        { "-1", "1", false },
+        { "[1]", "[1,2]", false },
+        { "{\"a\":1,\"b\":-0}", "{\"b\":0.0,\"a\":1}", true },
+        { "{\"a\":1}", "{\"b\":1}", false },
+        { "{\"a\":1}", "{}", false },
+        { "\"a\"", "\"a\"", true },
+        { "\"a\"", "\"ab\"", false },
+        { "null", "false", false },
+        { "true", "true", true },
+        { "[[],{}]", "[[],{}]", true },
+        { "\"\"", "\"\"", true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena ar = ARENA_INIT(mem_system());
@@ -340,6 +392,54 @@ static void test_json_equal__classes_and_zeros(void **state)
         assert_int_equal(vdb_json_equal(b, a), cases[i].is_equal);
         arena_release(&ar);
     }
+}
+
+static bool is_equal_text(const char *x, size_t x_len, const char *y, size_t y_len)
+{
+    bool is_equal = false;
+    grebe_error err = GREBE_ERROR_INIT;
+    assert_ok(vdb_payload_equal(mem_system(), x, x_len, y, y_len, &is_equal, &err));
+    return is_equal;
+}
+
+static void test_json_payload_equal__as_the_trees(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool is_equal;
+    } cases[] = {
+        { "{}", "{}", true },
+        { "{\"a\":0.0}", "{\"a\":-0.0}", true },
+        { "{\"a\":[0.0,-0.0],\"b\":{\"c\":-0.0}}", "{\"a\":[-0.0,0.0],\"b\":{\"c\":0.0}}", true },
+        { "{\"a\":\"0.0\"}", "{\"a\":\"-0.0\"}", false },
+        { "{\"a\":\"\\\",0.0,\"}", "{\"a\":\"\\\",-0.0,\"}", false },
+        { "{\"a\":\"\\\\\",\"b\":0.0}", "{\"a\":\"\\\\\",\"b\":-0.0}", true },
+        { "{\"a\":0.05}", "{\"a\":-0.05}", false },
+        { "{\"a\":0}", "{\"a\":-0.0}", false },
+        { "{\"a\":1e-7}", "{\"a\":1e+7}", false },
+        { "{\"a\":0.0}", "{\"a\":0.0,\"b\":1}", false },
+        { "{\"a\":-5}", "{\"a\":0.0}", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena ar = ARENA_INIT(mem_system());
+        const struct vdb_value *a = NULL;
+        const struct vdb_value *b = NULL;
+        grebe_error err = GREBE_ERROR_INIT;
+        const char *x = cases[i].a;
+        const char *y = cases[i].b;
+        assert_ok(parse(&ar, x, strlen(x), &a, &err));
+        assert_ok(parse(&ar, y, strlen(y), &b, &err));
+        assert_int_equal(vdb_json_equal(a, b), cases[i].is_equal);
+        assert_int_equal(is_equal_text(x, strlen(x), y, strlen(y)), cases[i].is_equal);
+        assert_int_equal(is_equal_text(y, strlen(y), x, strlen(x)), cases[i].is_equal);
+        for (size_t cut = 0; cut < strlen(x); cut++) {
+            assert_false(is_equal_text(x, cut, y, strlen(y)));
+        }
+        arena_release(&ar);
+    }
+    /* stored floats that the format's rule would read as their neighbours are compared as they stand */
+    assert_false(is_equal_text("{\"f\":0.9995533555576893}", 24, "{\"f\":0.9995533555576892}", 24));
 }
 
 static void test_json__many_keys_backwards__sorted(void **state)
@@ -369,7 +469,8 @@ static void test_json__many_keys_backwards__sorted(void **state)
 static void test_json__no_memory__clean_failure(void **state)
 {
     (void)state;
-    static const char text[] = "{\"b\":[1,2.5,\"\\n long text with an escape\",{\"x\":null}],\"a\":{\"c\":true},\"a\":[[[]]]}";
+    static const char text[] =
+        "{\"b\":[1,2.5,\"\\n long text with an escape\",{\"x\":null}],\"a\":{\"c\":true},\"a\":[[[]]]}";
     bool is_done = false;
     for (size_t fail_at = 1; !is_done; fail_at++) {
         struct test_allocator t;
@@ -407,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_json__unstable_float__canonical_under_right_rounding),
         cmocka_unit_test(test_json_print__forms__as_the_original),
         cmocka_unit_test(test_json_equal__classes_and_zeros),
+        cmocka_unit_test(test_json_payload_equal__as_the_trees),
         cmocka_unit_test(test_json__many_keys_backwards__sorted),
         cmocka_unit_test(test_json__no_memory__clean_failure),
     };

@@ -35,16 +35,21 @@ static void test_points__lines__ids_vectors_payloads(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     vdb_points_init(&p, mem_system());
     assert_ok(add_line(&p, "{\"id\":\"a\",\"vector\":[1,-0.5,2e-1],\"payload\":{\"word\":\"x\"}}", &err));
-    assert_ok(add_line(&p, " { \"payload\" : { \"b\" : 1E2 , \"a\" : \"\\u00e9\" } , \"x\":[{}], \"vector\" : [ 0.25 , 0 ,-0 ]"
-                           " , \"id\" : 18446744073709551615 } ", &err));
+    assert_ok(
+        add_line(&p,
+                 " { \"payload\" : { \"b\" : 1E2 , \"a\" : \"\\u00e9\" } , \"x\":[{}], \"vector\" : [ 0.25 , 0 ,-0 ]"
+                 " , \"id\" : 18446744073709551615 } ",
+                 &err));
     assert_ok(add_line(&p, "[\"\\u0062\",[12345.678,0.1234567890123456789,-7]]", &err));
     assert_ok(add_line(&p, "[7,[1,2,3],{\"z\":1,\"z\":2}]", &err));
-    assert_ok(add_line(&p, "{\"\\u0069d\":\"\",\"vector\":[16777217,-16777219,18446744073709551615],\"payload\":{}}", &err));
+    assert_ok(
+        add_line(&p, "{\"\\u0069d\":\"\",\"vector\":[16777217,-16777219,18446744073709551615],\"payload\":{}}", &err));
     assert_ok(add_line(&p, "{\"id\":1,\"vector\":[1e38,1e39,-1e39]}", &err)); /* found by vdb_points_check() */
     assert_int_equal(p.n, 6);
     assert_int_equal(p.dim, 3);
-    static const float expected[] = { 1, -0.5f, 0.2f, 0.25f, 0, -0.0f, 12345.678f, 0.12345679f, -7, 1, 2, 3,
-                                      16777216, -16777220, 18446744073709551616.0f };
+    static const float expected[] = { 1,     -0.5f,      0.2f,        0.25f,     0,
+                                      -0.0f, 12345.678f, 0.12345679f, -7,        1,
+                                      2,     3,          16777216,    -16777220, 18446744073709551616.0f };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_memory_equal(&p.vectors[i], &expected[i], sizeof(float));
     }
@@ -241,7 +246,8 @@ static void test_points__no_memory__clean_failure(void **state)
         vdb_points_init(&p, &t.a);
         size_t n = 0;
         for (; st == GREBE_OK && n < 20; n++) {
-            st = add_line(&p, "{\"id\":\"\\u0041\",\"vector\":[1,2.5],\"payload\":{\"b\":1,\"a\":[{}]},\"q\":[1]}", &err);
+            st = add_line(&p, "{\"id\":\"\\u0041\",\"vector\":[1,2.5],\"payload\":{\"b\":1,\"a\":[{}]},\"q\":[1]}",
+                          &err);
         }
         assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
         assert_int_equal(p.n, st == GREBE_OK ? 20 : n - 1);
@@ -357,13 +363,26 @@ static void test_vector__texts__as_the_original(void **state)
         size_t n; /* 0: refused */
         const char *fragment;
     } cases[] = {
-        { "1,2,3", 1, 3, NULL },        { " .5 , +1,1. ,1e5", 0.5f, 4, NULL }, { "[0.1, 2]", 0.1f, 2, NULL },
-        { " [1]", 1, 1, NULL },         { "{\"id\":1,\"vector\":[-0.0,1]}", -0.0f, 2, NULL }, { "0.1", 0.1f, 1, NULL },
-        { "", 0, 0, "component 0" },    { "1,,2", 0, 0, "component 1: expected a number, found \"\"" },
-        { "1,", 0, 0, "component 1" },  { "nan", 0, 0, "finite" },  { "1,inf", 0, 0, "component 1: expected a finite" },
-        { "1e39", 0, 0, "finite" },     { "[1e39]", 0, 0, "finite" }, { "[]", 0, 0, "found 0" }, { "0x10", 0, 0, "number" },
-        { "[1,null]", 0, 0, "component 1: expected a number, found null" }, { "{}", 0, 0, "an array of numbers" },
-        { "{\"vector\":3}", 0, 0, "an array of numbers" }, { "[1", 0, 0, "vector: line 1 column 3" }, { "1 2", 0, 0, "number" },
+        { "1,2,3", 1, 3, NULL },
+        { " .5 , +1,1. ,1e5", 0.5f, 4, NULL },
+        { "[0.1, 2]", 0.1f, 2, NULL },
+        { " [1]", 1, 1, NULL },
+        { "{\"id\":1,\"vector\":[-0.0,1]}", -0.0f, 2, NULL },
+        { "0.1", 0.1f, 1, NULL },
+        { "", 0, 0, "component 0" },
+        { "1,,2", 0, 0, "component 1: expected a number, found \"\"" },
+        { "1,", 0, 0, "component 1" },
+        { "nan", 0, 0, "finite" },
+        { "1,inf", 0, 0, "component 1: expected a finite" },
+        { "1e39", 0, 0, "finite" },
+        { "[1e39]", 0, 0, "finite" },
+        { "[]", 0, 0, "found 0" },
+        { "0x10", 0, 0, "number" },
+        { "[1,null]", 0, 0, "component 1: expected a number, found null" },
+        { "{}", 0, 0, "an array of numbers" },
+        { "{\"vector\":3}", 0, 0, "an array of numbers" },
+        { "[1", 0, 0, "vector: line 1 column 3" },
+        { "1 2", 0, 0, "number" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         grebe_error err = GREBE_ERROR_INIT;

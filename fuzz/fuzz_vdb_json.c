@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON of vector collections from any bytes: the reader of trees, the check of canonical text and the reader of lines
+ * agree. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gitvdb/vdb_points.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+/* What was read, printed: canonical, and the same again unless a float is unstable. */
+static void check_tree(const struct vdb_value *v, const char *text, size_t size)
+{
+    struct arena arena = ARENA_INIT(mem_system());
+    struct buf first = BUF_INIT(mem_system());
+    struct buf second = BUF_INIT(mem_system());
+    const struct vdb_value *again = NULL;
+    require(vdb_json_put(&first, v, NULL) == GREBE_OK);
+    const char *printed = (const char *)first.data;
+    if (v->type == VDB_OBJECT) {
+        require(vdb_json_is_canonical_object(printed, first.len));
+        bool is_same = first.len == size && memcmp(printed, text, size) == 0;
+        require(!is_same || vdb_json_is_canonical_object(text, size));
+        require(is_same || !vdb_json_is_canonical_object(text, size) || vdb_json_is_unstable(text, size));
+    }
+    if (!vdb_json_is_unstable(printed, first.len)) {
+        require(vdb_json_parse(&arena, printed, first.len, &again, NULL) == GREBE_OK);
+        require(vdb_json_equal(v, again));
+        require(vdb_json_put(&second, again, NULL) == GREBE_OK);
+        require(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+    }
+    for (int form = VDB_PRINT_JSON; form <= VDB_PRINT_LINES; form++) {
+        buf_clear(&second);
+        require(vdb_json_print(&second, v, (enum vdb_print)form, NULL) == GREBE_OK);
+    }
+    /* indenting the text gives what indenting the tree gives */
+    const struct vdb_value raw = { .type = VDB_RAW, .s = { printed, first.len } };
+    struct buf indented = BUF_INIT(mem_system());
+    buf_clear(&second);
+    require(vdb_json_print(&second, v, VDB_PRINT_PRETTY, NULL) == GREBE_OK);
+    require(vdb_json_print(&indented, &raw, VDB_PRINT_PRETTY, NULL) == GREBE_OK);
+    require(second.len == indented.len && memcmp(second.data, indented.data, second.len) == 0);
+    buf_release(&indented);
+    buf_release(&first);
+    buf_release(&second);
+    arena_release(&arena);
+}
+
+/* The value as payload of a line: the same text as through a tree. */
+static void check_line(const struct vdb_value *v, const char *text, size_t size)
+{
+    struct vdb_points points;
+    struct buf line = BUF_INIT(mem_system());
+    struct buf expected = BUF_INIT(mem_system());
+    vdb_points_init(&points, mem_system());
+    require(buf_put_text(&line, "{\"id\":1,\"vector\":[1.5,2],\"payload\":", NULL) == GREBE_OK);
+    require(buf_put(&line, text, size, NULL) == GREBE_OK);
+    require(buf_put_text(&line, "}", NULL) == GREBE_OK);
+    if (vdb_points_add_line(&points, (const char *)line.data, line.len, NULL) == GREBE_OK) {
+        size_t len = 0;
+        const char *payload = vdb_points_payload(&points, 0, &len);
+        require(v->type == VDB_OBJECT && points.n == 1);
+        require(vdb_json_put(&expected, v, NULL) == GREBE_OK);
+        require(expected.len == len && memcmp(expected.data, payload, len) == 0);
+    }
+    buf_release(&line);
+    buf_release(&expected);
+    vdb_points_release(&points);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena = ARENA_INIT(mem_system());
+    struct vdb_points points;
+    const char *text = (const char *)data;
+    const struct vdb_value *v = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    if (vdb_json_parse(&arena, text, size, &v, &err) == GREBE_OK) {
+        check_tree(v, text, size);
+        check_line(v, text, size);
+    } else {
+        require(v == NULL && err.message[0] != '\0');
+        require(!vdb_json_is_canonical_object(text, size) || vdb_json_is_unstable(text, size));
+    }
+    vdb_points_init(&points, mem_system());
+    for (int i = 0; i < 2; i++) {
+        if (vdb_points_add_line(&points, text, size, NULL) == GREBE_OK) {
+            require(points.n == (size_t)i + 1 && points.dim > 0);
+            (void)vdb_points_check(&points, NULL);
+        } else {
+            require(points.n == 0);
+        }
+    }
+    vdb_points_release(&points);
+    arena_release(&arena);
+    return 0;
+}
