@@ -10,15 +10,27 @@
 grebe_status vdb_lsh_load(struct vdb_snapshot *s, const struct vdb_tree *points, grebe_error *err);
 
 /** Signature of a vector for one table; bit b is 1 << b. */
-struct vdb_lsh_planes; /* signs of all projections: tables x bits x dim */
+struct vdb_lsh_planes; /* coefficients of all projections: tables x bits x dim */
 grebe_status vdb_lsh_planes_new(const struct vdb_config *c, const grebe_allocator *a,
                                 struct vdb_lsh_planes **out, grebe_error *err);
 void vdb_lsh_planes_free(struct vdb_lsh_planes *p);
 uint64_t vdb_lsh_signature(const struct vdb_lsh_planes *p, uint32_t table, const float *vector);
 
+/** The buckets that a query looks into: Hamming distance 0, 1, …; for each all tables; for each all masks of so many bits, in
+ *  lexicographic order of bit positions. Start from zeroes. */
+struct vdb_lsh_probes {
+    uint32_t n_tables, n_bits;
+    uint32_t table;
+    uint32_t n_set;          /* bits of the mask */
+    uint8_t positions[64];   /* shape [n_set], ascending */
+    bool is_begun;
+};
+/** false: there are no more. @param mask To be XORed with the signature of the table. */
+bool vdb_lsh_probes_next(struct vdb_lsh_probes *p, uint32_t *table, uint64_t *mask);
+
 /** Search through the tables; called by vdb_search(). */
-grebe_status vdb_lsh_search(struct vdb_snapshot *s, const struct vdb_query *q, struct vdb_hit **hits,
-                            size_t *n, struct vdb_search_stats *stats, grebe_error *err);
+grebe_status vdb_lsh_search(struct vdb_snapshot *s, const struct vdb_work *work, const struct vdb_query *q,
+                            struct vdb_hit **hits, size_t *n, struct vdb_search_stats *stats, grebe_error *err);
 
 /** Rows of all shards as they are to be. */
 struct vdb_built; /* vdb_build.h */

@@ -178,6 +178,6 @@ grebe_status vdb_search(struct vdb_snapshot *s, const struct vdb_work *work, con
     if (is_exact) {
         return search_exact(s, work, q, hits, n, stats, err);
     }
-    return s->meta.format == 1 ? vdb_lsh_search(s, q, hits, n, stats, err)
+    return s->meta.format == 1 ? vdb_lsh_search(s, work, q, hits, n, stats, err)
                                : vdb_search_ivf(s, work, q, hits, n, stats, err);
 }

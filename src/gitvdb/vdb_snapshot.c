@@ -248,7 +248,9 @@ static grebe_status load_part(struct vdb_snapshot *s, uint32_t index, int kind, 
                           part_names[kind].ending);
     }
     shard->regions[kind] = region;
-    shard->n = n;
+    if (shard->loaded == 0) { /* others may read it while a later part is loaded */
+        shard->n = n;
+    }
     shard->loaded |= 1u << kind;
     return GREBE_OK;
 }

@@ -51,6 +51,8 @@ struct vdb_snapshot {
     /* What vdb_search() keeps for later searches; ended by vdb_coded_free() (vdb_codes.h). Both start as zero. */
     _Atomic(struct vdb_coded *) coded;
     atomic_uint n_searches;
+
+    struct vdb_lsh_points *lsh; /* format 1: which point each hash is (vdb_lsh_load()); memory of ar */
 };
 
 /**
