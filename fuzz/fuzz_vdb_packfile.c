@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects of a Git pack from any bytes. The input is a number of objects, an offset of two bytes for each, and what stands between
- * the header and the trailer of the pack; the index is made to fit, with ids of one repeated byte (1, 2, …). A last byte of 255 in the
- * input's head makes the index itself any bytes.
+ * Objects of a Git pack from any bytes. The input is a number of objects, an offset of two bytes for each, and what
+ * stands between the header and the trailer of the pack; the index is made to fit, with ids of one repeated byte (1, 2,
+ * …). A last byte of 255 in the input's head makes the index itself any bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static void put(struct io_store *s, const char *path, const struct buf *b)
 
 static void put_be32(struct buf *b, uint32_t v)
 {
-    unsigned char bytes[4] = { (unsigned char)(v >> 24), (unsigned char)(v >> 16), (unsigned char)(v >> 8), (unsigned char)v };
+    unsigned char bytes[4] = { (unsigned char)(v >> 24), (unsigned char)(v >> 16), (unsigned char)(v >> 8),
+                               (unsigned char)v };
     require(buf_put(b, bytes, 4, NULL) == GREBE_OK);
 }
 
@@ -75,7 +76,8 @@ static void read_all(struct io_store *s, unsigned n)
         grebe_status st = vdb_packfile_read(p, s, at, &type, &size, &r, &err);
         require((st == GREBE_OK) == (r != NULL) && (st == GREBE_OK || err.message[0] != '\0'));
         if (st == GREBE_OK) {
-            require(r->len == size && vdb_packfile_read(p, s, at, &type, &again, NULL, &err) == GREBE_OK && again == size);
+            require(r->len == size && vdb_packfile_read(p, s, at, &type, &again, NULL, &err) == GREBE_OK &&
+                    again == size);
         }
         region_drop(r);
     }
@@ -102,7 +104,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     require(buf_put(&pack, "PACK\0\0\0\2", 8, NULL) == GREBE_OK);
     put_be32(&pack, n);
-    require(buf_put(&pack, data + 1 + 2 * n, size - 1 - 2 * n, NULL) == GREBE_OK && buf_put_zero(&pack, 20, NULL) == GREBE_OK);
+    require(buf_put(&pack, data + 1 + 2 * n, size - 1 - 2 * n, NULL) == GREBE_OK &&
+            buf_put_zero(&pack, 20, NULL) == GREBE_OK);
     put(s, "p.idx", &index);
     put(s, "p.pack", &pack);
     read_all(s, n);

@@ -220,8 +220,10 @@ out:
     return st;
 }
 
-/* @param stale List anew unless that happened since this one (NULL: only if nothing is listed). @param out One reference. */
-static grebe_status take_listing(struct vdb_store *s, const struct listing *stale, struct listing **out, grebe_error *err)
+/* @param stale List anew unless that happened since this one (NULL: only if nothing is listed). @param out One
+ * reference. */
+static grebe_status take_listing(struct vdb_store *s, const struct listing *stale, struct listing **out,
+                                 grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     pthread_mutex_lock(&s->mutex);
@@ -359,7 +361,8 @@ out:
 
 /* ---- objects ---- */
 
-static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, struct region **object, grebe_error *err)
+static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, struct region **object,
+                               grebe_error *err)
 {
     struct vdb_oid found;
     vdb_oid_of(type, (*object)->data, (*object)->len, &found);
@@ -374,8 +377,8 @@ static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, 
 }
 
 /* The first good copy among those of one listing. */
-static grebe_status read_listed(struct vdb_store *s, const struct listing *l, const struct vdb_oid *oid, enum vdb_object *type,
-                                uint64_t *size, struct region **out, grebe_error *err)
+static grebe_status read_listed(struct vdb_store *s, const struct listing *l, const struct vdb_oid *oid,
+                                enum vdb_object *type, uint64_t *size, struct region **out, grebe_error *err)
 {
     grebe_status worst = GREBE_ENOTFOUND;
     struct buf path = BUF_INIT(s->a);

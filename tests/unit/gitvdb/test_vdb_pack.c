@@ -15,7 +15,8 @@ static void fill_random(unsigned char *p, size_t n, uint64_t seed)
 static void test_pack__many_blobs__git_reads_them_and_we_do(void **state)
 {
     (void)state;
-    static const size_t sizes[] = { 0, 1, 15, 16, 2047, 2048, 16384, 16385, 65534, 65535, 65536, 131070, 131071, 300000, 2000000 };
+    static const size_t sizes[] = { 0,     1,     15,    16,     2047,   2048,   16384,  16385,
+                                    65534, 65535, 65536, 131070, 131071, 300000, 2000000 };
     enum { N = sizeof sizes / sizeof sizes[0] };
     grebe_error err = GREBE_ERROR_INIT;
     struct git_fixture f;
@@ -143,10 +144,11 @@ static void test_pack__deltas_before_their_base__git_reads_them(void **state)
     }
     vdb_delta_release(&d);
     assert_fsck(f.path);
-    assert_int_equal(run_shell("cd '%s' && git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 5: 1 object' && "
-                               "git index-pack -o x.idx objects/pack/*.pack >/dev/null && cmp x.idx objects/pack/*.idx",
-                               f.path),
-                     0);
+    assert_int_equal(
+        run_shell("cd '%s' && git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 5: 1 object' && "
+                  "git index-pack -o x.idx objects/pack/*.pack >/dev/null && cmp x.idx objects/pack/*.idx",
+                  f.path),
+        0);
     git_fixture_close(&f);
 }
 
@@ -185,7 +187,8 @@ static void test_pack__base_of_a_delta__completed_or_refused(void **state)
     assert_ok(vdb_pack_publish(p, &err));
     vdb_pack_free(p);
     assert_fsck(f.path);
-    assert_int_equal(run_shell("cd '%s' && test $(git verify-pack -v objects/pack/*.idx | grep -c ' blob ') = 3", f.path), 0);
+    assert_int_equal(
+        run_shell("cd '%s' && test $(git verify-pack -v objects/pack/*.idx | grep -c ' blob ') = 3", f.path), 0);
     /* a base that is nowhere */
     assert_ok(vdb_pack_begin(f.repo, &p, &err));
     assert_ok(vdb_pack_add_delta(p, &nowhere, &(struct vdb_oid){ { 9 } }, delta, len, &err));
@@ -216,13 +219,16 @@ static void test_delta__random_pieces__made_again(void **state)
         } list[64];
         for (size_t i = 0; i < pieces; i++) {
             list[i].is_copy = test_random(&seed) % 3 != 0;
-            list[i].len = i == 0 && round == 0 ? 0x1000005 : list[i].is_copy ? test_random(&seed) % 200000 : test_random(&seed) % 400;
+            list[i].len = i == 0 && round == 0 ? 0x1000005
+                          : list[i].is_copy    ? test_random(&seed) % 200000
+                                               : test_random(&seed) % 400;
             if (i == 3) {
                 list[i].len = 0x10000; /* the length that is written as none */
             }
-            list[i].from = i > 0 && test_random(&seed) % 4 == 0 && list[i - 1].from + list[i - 1].len + list[i].len < BASE
-                               ? list[i - 1].from + list[i - 1].len /* goes on where the last one ended */
-                               : test_random(&seed) % (BASE - list[i].len);
+            list[i].from =
+                i > 0 && test_random(&seed) % 4 == 0 && list[i - 1].from + list[i - 1].len + list[i].len < BASE
+                    ? list[i - 1].from + list[i - 1].len /* goes on where the last one ended */
+                    : test_random(&seed) % (BASE - list[i].len);
             n += list[i].len;
         }
         assert_ok(vdb_delta_begin(&d, BASE, n, &err));
