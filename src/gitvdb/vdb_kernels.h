@@ -27,6 +27,12 @@ struct vdb_best {
     int32_t index[VDB_LANES]; /* of the run of VDB_LANES centroids in which the best stands */
 };
 
+/** The same for all lanes. */
+struct vdb_winner {
+    float first, second; /* equal: several have this score */
+    uint32_t centroid;   /* whose the best is */
+};
+
 struct vdb_kernels {
     /**
      * Score VDB_GROUP points against one panel.
@@ -38,8 +44,10 @@ struct vdb_kernels {
      */
     void (*score_group)(const float *const *rows, uint32_t dim, const float *panel, int32_t first,
                         struct vdb_best *best);
-    /** Sum of squares. */
-    float (*norm2)(const float *row, uint32_t dim);
+    /** Over the lanes. @param best Shape [n]. @param out Shape [n]. */
+    void (*find_winners)(const struct vdb_best *best, size_t n, struct vdb_winner *out);
+    /** Sums of squares. @param rows Shape [n], each [dim]; VDB_ROWS divides n. */
+    void (*norms2)(const float *const *rows, size_t n, uint32_t dim, float *norms2);
     /**
      * Products of rows with one query, and their sums of squares.
      *
