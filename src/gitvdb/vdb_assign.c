@@ -219,7 +219,7 @@ static uint32_t nearest_close(const struct vdb_assigner *s, const float *v, doub
 /* One point, from what the kernels found. */
 static uint32_t nearest_of(const struct vdb_assigner *s, const float *v, const struct vdb_winner *w, float norm2)
 {
-    if (!(norm2 >= VDB_NORM2_MIN && norm2 <= VDB_NORM2_MAX)) {
+    if (!vdb_norm2_is_safe(norm2)) {
         return nearest_exact(s, v, NULL, 0.0F);
     }
     /* |x| from a sum in f32 is itself off by a little, which 1.01 covers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_kernels.h"
 
-#include <string.h>
+#include <math.h>
 
 static void score_run(const float *row, uint32_t dim, const float *panel, int32_t index, struct vdb_best *best)
 {
@@ -109,7 +109,31 @@ static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, s
     }
 }
 
-const struct vdb_kernels vdb_kernels_scalar = { score_group, find_winners, norms2_of, dots_f32, dots_i8 };
+static void encode_i8(const float *row, uint32_t dim, int8_t *codes, struct vdb_encoded *out)
+{
+    float largest = 0.0F;
+
+    for (uint32_t d = 0; d < dim; d++) {
+        largest = fabsf(row[d]) > largest ? fabsf(row[d]) : largest;
+    }
+    *out = (struct vdb_encoded){ largest / VDB_CODE_MAX, norm2(row, dim), 0.0F };
+    if (!vdb_norm2_is_safe(out->norm2)) {
+        return;
+    }
+    const float inverse = VDB_CODE_MAX / largest;
+    for (uint32_t d = 0; d < dim; d++) {
+        /* |row[d] * inverse| is 127 and a last bit at most, so a half more, cut, stays in range */
+        const int32_t code = (int32_t)(row[d] * inverse + (row[d] < 0 ? -0.5F : 0.5F));
+        const float gap = row[d] - out->scale * (float)code;
+        codes[d] = (int8_t)code;
+        out->gap2 += gap * gap;
+    }
+    for (uint32_t d = dim; d % VDB_CODE_RUN != 0; d++) {
+        codes[d] = 0;
+    }
+}
+
+const struct vdb_kernels vdb_kernels_scalar = { score_group, find_winners, norms2_of, dots_f32, dots_i8, encode_i8 };
 
 const struct vdb_kernels *vdb_kernels_of(enum cpu_simd level)
 {

@@ -187,7 +187,51 @@ static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, s
     }
 }
 
-static const struct vdb_kernels kernels = { score_group, find_winners, norms2_of, dots_f32, dots_i8 };
+static float add_lanes(__m256 v)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+static inline __m256 load_run(const float *row, size_t d, uint32_t dim, __m256i mask)
+{
+    return d + VDB_LANES <= dim ? _mm256_loadu_ps(row + d) : _mm256_maskload_ps(row + d, mask);
+}
+
+static void encode_i8(const float *row, uint32_t dim, int8_t *codes, struct vdb_encoded *out)
+{
+    const __m256i mask = rest_of(dim);
+    const __m256 sign = _mm256_set1_ps(-0.0F);
+    __m256 most = _mm256_setzero_ps(), sum = most, gaps = most;
+
+    for (size_t d = 0; d < dim; d += VDB_LANES) {
+        const __m256 x = load_run(row, d, dim, mask);
+        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, x));
+        sum = _mm256_fmadd_ps(x, x, sum);
+    }
+    const float largest = largest_lane(most);
+    *out = (struct vdb_encoded){ largest / VDB_CODE_MAX, add_lanes(sum), 0.0F };
+    if (!vdb_norm2_is_safe(out->norm2)) {
+        return;
+    }
+    const __m256 scale = _mm256_set1_ps(out->scale), inverse = _mm256_set1_ps(VDB_CODE_MAX / largest);
+    size_t d = 0;
+    for (; d < dim; d += VDB_LANES) {
+        const __m256 x = load_run(row, d, dim, mask);
+        const __m256i code = _mm256_cvtps_epi32(_mm256_mul_ps(x, inverse)); /* to the nearest */
+        const __m256 gap = _mm256_fnmadd_ps(scale, _mm256_cvtepi32_ps(code), x);
+        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(code), _mm256_extracti128_si256(code, 1));
+        gaps = _mm256_fmadd_ps(gap, gap, gaps);
+        _mm_storel_epi64((__m128i *)(void *)(codes + d), _mm_packs_epi16(words, words));
+    }
+    for (; d % VDB_CODE_RUN != 0; d += VDB_LANES) {
+        _mm_storel_epi64((__m128i *)(void *)(codes + d), _mm_setzero_si128());
+    }
+    out->gap2 = add_lanes(gaps);
+}
+
+static const struct vdb_kernels kernels = { score_group, find_winners, norms2_of, dots_f32, dots_i8, encode_i8 };
 
 const struct vdb_kernels *vdb_kernels_avx2(void) { return &kernels; }
 

@@ -95,7 +95,7 @@ static void score_f32(const struct vdb_sieve_part *p, size_t n, float *score, fl
     }
     vdb_kernels()->dots_f32(rows, n, v->unit, v->dim, score, norms2);
     for (size_t i = 0; i < n; i++) {
-        const bool is_safe = norms2[i] >= VDB_NORM2_MIN && norms2[i] <= VDB_NORM2_MAX;
+        const bool is_safe = vdb_norm2_is_safe(norms2[i]);
         score[i] = is_safe ? score[i] / sqrtf(norms2[i]) : 0.0F;
         error[i] = is_safe ? v->error_f32 : 2.0F; /* nothing is known of it */
     }
