@@ -70,7 +70,7 @@ static void arith_doubles(const struct eval *ev, const struct expr_node *node)
     const struct vec *x = vec_of(ev, node->kids[0]);
     const struct vec *y = vec_of(ev, node->kids[1]);
     struct vec *v = vec_of(ev, node);
-    double *dst = v->data;
+    double *dst = v->own;
     for (int64_t i = 0; i < ev->n; i++) {
         dst[i] = 0;
         if (!is_valid(v, i)) {
@@ -150,7 +150,7 @@ static grebe_status arith_integers(const struct eval *ev, const struct expr_node
     const struct vec *x = vec_of(ev, node->kids[0]);
     const struct vec *y = vec_of(ev, node->kids[1]);
     struct vec *v = vec_of(ev, node);
-    char *dst = v->data;
+    char *dst = v->own;
     for (int64_t i = 0; i < ev->n; i++, dst += 8) {
         bool is_fit = true;
         memset(dst, 0, 8);
@@ -187,21 +187,21 @@ static grebe_status negate(const struct eval *ev, const struct expr_node *node, 
         bool is_live = is_valid(v, i);
         if (node->domain == D_DOUBLE) {
             double d = double_at(x, kid, i);
-            ((double *)v->data)[i] = only_negative ? fabs(d) : -d;
+            ((double *)v->own)[i] = only_negative ? fabs(d) : -d;
         } else if (node->domain == D_DECIMAL) {
             struct decimal256 d = ((const struct decimal256 *)x->data)[i];
             bool flip = !only_negative || decimal_is_negative(&d);
-            ((struct decimal256 *)v->data)[i] = flip ? decimal_negate(d) : d;
+            ((struct decimal256 *)v->own)[i] = flip ? decimal_negate(d) : d;
         } else if (kid->domain == D_UINT) {
             uint64_t u = ((const uint64_t *)x->data)[i];
-            ((uint64_t *)v->data)[i] = only_negative ? u : 0 - u;
+            ((uint64_t *)v->own)[i] = only_negative ? u : 0 - u;
             if (is_live && !only_negative && u > (uint64_t)INT64_MAX + 1) {
                 return overflow(ev, node, i);
             }
         } else {
             int64_t n = ((const int64_t *)x->data)[i];
             bool flip = !only_negative || n < 0;
-            ((int64_t *)v->data)[i] = flip ? (int64_t)(0 - (uint64_t)n) : n;
+            ((int64_t *)v->own)[i] = flip ? (int64_t)(0 - (uint64_t)n) : n;
             if (is_live && flip && n == INT64_MIN) {
                 return overflow(ev, node, i);
             }
@@ -245,7 +245,7 @@ static void lengths(const struct eval *ev, const struct expr_node *node)
     const struct expr_node *kid = node->kids[0];
     const struct vec *x = vec_of(ev, kid);
     struct vec *v = vec_of(ev, node);
-    int64_t *dst = v->data;
+    int64_t *dst = v->own;
     if (kid->domain == D_OTHER) {
         memcpy(dst, x->data, (size_t)ev->n * sizeof *dst);
         return;
@@ -261,7 +261,7 @@ static grebe_status change_case(const struct eval *ev, const struct expr_node *n
 {
     const struct arrow_bytes *src = vec_of(ev, node->kids[0])->data;
     struct vec *v = vec_of(ev, node);
-    struct arrow_bytes *dst = v->data;
+    struct arrow_bytes *dst = v->own;
     char first = node->sub == FN_LOWER ? 'A' : 'a';
     size_t total = 0;
     for (int64_t i = 0; i < ev->n; i++) {
@@ -296,7 +296,7 @@ static void text_tests(const struct eval *ev, const struct expr_node *node)
     const struct vec *y = vec_of(ev, node->kids[1]);
     const struct arrow_bytes *text = x->data;
     const struct arrow_bytes *part = y->data;
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     for (int64_t i = 0; i < ev->n; i++) {
         if (!is_valid(x, i) || !is_valid(y, i)) {
             dst[i] = TRI_NULL;
@@ -319,7 +319,7 @@ static void nan_tests(const struct eval *ev, const struct expr_node *node)
 {
     const struct expr_node *kid = node->kids[0];
     const struct vec *x = vec_of(ev, kid);
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     for (int64_t i = 0; i < ev->n; i++) {
         double d = kid->domain == D_DOUBLE && is_valid(x, i) ? ((const double *)x->data)[i] : 0;
         dst[i] = !is_valid(x, i) ? TRI_NULL : d != d ? TRI_TRUE : TRI_FALSE;
@@ -332,7 +332,7 @@ grebe_status eval_call(struct eval *ev, const struct expr_node *node)
     v->valid = NULL;
     if (all_null(ev, node)) {
         if (node->domain == D_BOOL) {
-            memset(v->data, TRI_NULL, (size_t)ev->n);
+            memset(v->own, TRI_NULL, (size_t)ev->n);
             v->valid = NULL;
         }
         return GREBE_OK;

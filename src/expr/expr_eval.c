@@ -53,12 +53,12 @@ static void fill_literal(const struct eval *ev, const struct expr_node *node)
     v->is_filled = true;
     for (size_t i = 0; i < ev->chunk; i++) {
         switch (node->domain) {
-        case D_BOOL: ((uint8_t *)v->data)[i] = s->boolean ? TRI_TRUE : TRI_FALSE; break;
-        case D_UINT: ((uint64_t *)v->data)[i] = s->u; break;
-        case D_DOUBLE: ((double *)v->data)[i] = s->d; break;
-        case D_DECIMAL: ((struct decimal256 *)v->data)[i] = s->decimal; break;
-        case D_BYTES: ((struct arrow_bytes *)v->data)[i] = s->bytes; break;
-        default: ((int64_t *)v->data)[i] = s->i; break;
+        case D_BOOL: ((uint8_t *)v->own)[i] = s->boolean ? TRI_TRUE : TRI_FALSE; break;
+        case D_UINT: ((uint64_t *)v->own)[i] = s->u; break;
+        case D_DOUBLE: ((double *)v->own)[i] = s->d; break;
+        case D_DECIMAL: ((struct decimal256 *)v->own)[i] = s->decimal; break;
+        case D_BYTES: ((struct arrow_bytes *)v->own)[i] = s->bytes; break;
+        default: ((int64_t *)v->own)[i] = s->i; break;
         }
     }
     if (node->domain == D_NULL) {
@@ -82,7 +82,7 @@ static const uint8_t *tri_of(const struct eval *ev, const struct expr_node *kid,
 static void eval_logic(const struct eval *ev, const struct expr_node *node)
 {
     uint8_t nulls[EVAL_CHUNK];
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     size_t n = (size_t)ev->n;
     for (size_t k = 0; k < node->n_kids; k++) {
         const uint8_t *x = tri_of(ev, node->kids[k], nulls);
@@ -116,7 +116,7 @@ static void eval_is_null(const struct eval *ev, const struct expr_node *node)
 {
     const struct expr_node *kid = node->kids[0];
     const struct vec *x = vec_of(ev, kid);
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     for (int64_t i = 0; i < ev->n; i++) {
         bool is_null = kid->domain == D_NULL ||
                        (kid->domain == D_BOOL ? ((const uint8_t *)x->data)[i] == TRI_NULL
@@ -126,27 +126,6 @@ static void eval_is_null(const struct eval *ev, const struct expr_node *node)
 }
 
 /* ---- comparisons ---- */
-
-#define COMPARE_LOOP(type, op)                                     \
-    do {                                                           \
-        const type *a = x->data;                                   \
-        const type *b = y->data;                                   \
-        for (size_t i = 0; i < n; i++) {                           \
-            dst[i] = (uint8_t)((a[i] op b[i]) ? TRI_TRUE : TRI_FALSE); \
-        }                                                          \
-    } while (0)
-
-#define COMPARE_ALL(type)                               \
-    do {                                                \
-        switch (op) {                                   \
-        case CMP_EQ: COMPARE_LOOP(type, ==); break;     \
-        case CMP_NE: COMPARE_LOOP(type, !=); break;     \
-        case CMP_LT: COMPARE_LOOP(type, <); break;      \
-        case CMP_LE: COMPARE_LOOP(type, <=); break;     \
-        case CMP_GT: COMPARE_LOOP(type, >); break;      \
-        case CMP_GE: COMPARE_LOOP(type, >=); break;     \
-        }                                               \
-    } while (0)
 
 static void nulls_over(const struct vec *v, size_t n, uint8_t *dst)
 {
@@ -206,9 +185,9 @@ static void compare_nodes(const struct eval *ev, const struct expr_node *xn,
     }
     switch (xn->domain) {
     case D_INT:
-    case D_TIME: COMPARE_ALL(int64_t); break;
-    case D_UINT: COMPARE_ALL(uint64_t); break;
-    case D_DOUBLE: COMPARE_ALL(double); break;
+    case D_TIME: ev->compare->i64(op, x->data, y->data, n, dst); break;
+    case D_UINT: ev->compare->u64(op, x->data, y->data, n, dst); break;
+    case D_DOUBLE: ev->compare->f64(op, x->data, y->data, n, dst); break;
     case D_BYTES: compare_bytes(ev, x, y, op, dst); return;
     default: compare_generic(ev, xn, yn, op, dst); return;
     }
@@ -254,7 +233,7 @@ static void eval_in_set(const struct eval *ev, const struct expr_node *node)
 {
     const struct value_set *set = node->set;
     const struct vec *x = vec_of(ev, node->kids[0]);
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     uint8_t other = set->has_null ? TRI_NULL : TRI_FALSE;
     for (int64_t i = 0; i < ev->n; i++) {
         if (x->valid != NULL && !x->valid[i]) {
@@ -271,7 +250,7 @@ static void eval_in_set(const struct eval *ev, const struct expr_node *node)
 static void eval_list(const struct eval *ev, const struct expr_node *node)
 {
     uint8_t one[EVAL_CHUNK];
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     size_t n = (size_t)ev->n;
     memset(dst, node->op == OP_BETWEEN ? TRI_TRUE : TRI_FALSE, n);
     for (size_t k = 1; k < node->n_kids; k++) {
@@ -326,7 +305,7 @@ static void eval_like(const struct eval *ev, const struct expr_node *node)
     struct plain_like plain = plain_pattern(node);
     const struct vec *x = vec_of(ev, node->kids[0]);
     const struct vec *y = vec_of(ev, node->kids[1]);
-    uint8_t *dst = vec_of(ev, node)->data;
+    uint8_t *dst = vec_of(ev, node)->own;
     int escape = node->len == 1 ? (unsigned char)node->text[0] : -1;
     bool is_null = node->kids[0]->domain == D_NULL || node->kids[1]->domain == D_NULL;
     for (int64_t i = 0; i < ev->n; i++) {
@@ -364,7 +343,7 @@ grebe_status eval_node(struct eval *ev, const struct expr_node *node)
     case OP_IS_NULL: eval_is_null(ev, node); break;
     case OP_COMPARE:
         compare_nodes(ev, node->kids[0], node->kids[1], (enum compare_op)node->sub,
-                      vec_of(ev, node)->data);
+                      vec_of(ev, node)->own);
         break;
     case OP_BETWEEN:
     case OP_IN:
@@ -399,7 +378,7 @@ static char *place_vectors(struct eval *ev, const struct expr_node *node, char *
 {
     struct vec *v = vec_of(ev, node);
     bool by_set = node->op == OP_IN && node->set != NULL;
-    v->data = p;
+    v->data = v->own = p;
     p += ev->chunk * width_of(node->domain);
     v->valid_bytes = (uint8_t *)p;
     p += ev->chunk;
@@ -460,7 +439,9 @@ grebe_status expr_eval(const struct expr *e, const struct ArrowArray *const *col
                        int64_t length, uint8_t *keep, int64_t *n_true, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct eval ev = { .e = e, .columns = columns, .err = err };
+    struct eval ev = {
+        .e = e, .columns = columns, .compare = compare_kernels(), .err = err
+    };
     uint8_t nulls[EVAL_CHUNK];
 
     assert(e->is_bound);

@@ -7,7 +7,7 @@
  * vector for one chunk, allocated once per call.
  */
 
-#include "expr/expr_internal.h"
+#include "expr/expr_compare.h"
 
 enum {
     EVAL_CHUNK = 1024,
@@ -17,7 +17,8 @@ enum {
 
 /** The values of a node for one chunk. */
 struct vec {
-    void *data;           /* by domain: tri-state bytes, int64, uint64, double, decimal256, arrow_bytes */
+    const void *data;     /* by domain: tri-state bytes, int64, uint64, double, decimal256, arrow_bytes */
+    void *own;            /* where values are put that do not lie ready in the column */
     uint8_t *valid_bytes; /* 1 or 0 per row; not used by tri-states */
     const uint8_t *valid; /* valid_bytes, or NULL: no null in this chunk */
     char *text;           /* made by lower and upper */
@@ -31,6 +32,7 @@ struct eval {
     int64_t begin; /* first row of the chunk */
     int64_t n;     /* rows in it */
     size_t chunk;  /* most rows of one */
+    const struct compare_kernels *compare;
     struct vec *vecs;
     void *block;   /* all vectors */
     size_t block_len;

@@ -148,7 +148,7 @@ static void load_validity(const struct eval *ev, const struct place *p, enum arr
     do {                                                                         \
         const char *src = (const char *)p->array->buffers[1];                    \
         int64_t base = p->array->offset + (p->by_rows ? 0 : p->begin);           \
-        to *dst = v->data;                                                       \
+        to *dst = v->own;                                                        \
         src += base * (int64_t)sizeof(from);                                     \
         for (int64_t i = 0; !p->by_rows && i < ev->n; i++) {                     \
             from x;                                                              \
@@ -165,10 +165,23 @@ static void load_validity(const struct eval *ev, const struct place *p, enum arr
     } while (0)
 #define AS_IT_IS(x) (x)
 
+/* Values of 8 bytes are used where they lie. */
+static bool use_in_place(const struct place *p, struct vec *v)
+{
+    const char *src = p->array->buffers[1];
+    src += (p->array->offset + p->begin) * 8;
+    if (p->by_rows || (uintptr_t)src % 8 != 0) {
+        v->data = v->own;
+        return false;
+    }
+    v->data = src;
+    return true;
+}
+
 static void load_text(const struct eval *ev, const struct place *p, const struct arrow_type *t,
                       struct vec *v)
 {
-    struct arrow_bytes *dst = v->data;
+    struct arrow_bytes *dst = v->own;
     int width = arrow_offset_width(t->kind);
     if (width > 0 && !p->by_rows && p->array->buffers[2] != NULL) {
         /* The common case; a null's offsets are in order too, so its bytes may be pointed at. */
@@ -191,7 +204,7 @@ static void load_text(const struct eval *ev, const struct place *p, const struct
 
 static void load_bools(const struct eval *ev, const struct place *p, struct vec *v)
 {
-    uint8_t *dst = v->data;
+    uint8_t *dst = v->own;
     const uint8_t *bits = p->array->buffers[1];
     for (int64_t i = 0; i < ev->n; i++) {
         bool is_null = v->valid != NULL && !v->valid[i];
@@ -205,7 +218,7 @@ static void load_bools(const struct eval *ev, const struct place *p, struct vec 
 static void load_decimals(const struct eval *ev, const struct place *p,
                           const struct arrow_type *t, struct vec *v)
 {
-    struct decimal256 *dst = v->data;
+    struct decimal256 *dst = v->own;
     const char *src = p->array->buffers[1];
     for (int64_t i = 0; i < ev->n; i++) {
         int64_t row = row_at(p, i);
@@ -218,7 +231,7 @@ static void load_decimals(const struct eval *ev, const struct place *p,
 static void load_lengths(const struct eval *ev, const struct place *p, const struct arrow_type *t,
                          struct vec *v)
 {
-    int64_t *dst = v->data;
+    int64_t *dst = v->own;
     for (int64_t i = 0; i < ev->n; i++) {
         int64_t begin = 0;
         dst[i] = 0;
@@ -231,6 +244,12 @@ static void load_lengths(const struct eval *ev, const struct place *p, const str
 static void load_values(const struct eval *ev, const struct place *p, const struct arrow_type *t,
                         struct vec *v)
 {
+    bool is_wide = t->kind == ARROW_INT64 || t->kind == ARROW_DATE64 || t->kind == ARROW_TIME64 ||
+                   t->kind == ARROW_TIMESTAMP || t->kind == ARROW_DURATION ||
+                   t->kind == ARROW_UINT64 || t->kind == ARROW_FLOAT64;
+    if (is_wide && use_in_place(p, v)) {
+        return;
+    }
     switch (t->kind) {
     case ARROW_BOOL: load_bools(ev, p, v); break;
     case ARROW_INT8: LOAD(int8_t, int64_t, AS_IT_IS); break;

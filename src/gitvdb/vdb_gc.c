@@ -43,7 +43,7 @@ grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err)
         return GREBE_FAIL(err, GREBE_EINVAL, "expected seconds of grace from 0, found %lld", (long long)grace_seconds);
     }
     snprintf(prune, sizeof prune, "--prune=%lld.seconds.ago", (long long)grace_seconds);
-    char *path = str_copy(r->a, git_repository_path(r->git));
+    char *path = str_copy(r->a, r->git_dir);
     if (path == NULL) {
         return mem_fail(err, 0, "a path");
     }

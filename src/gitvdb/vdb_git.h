@@ -2,29 +2,38 @@
 #ifndef GREBE_GITVDB_VDB_GIT_H
 #define GREBE_GITVDB_VDB_GIT_H
 
-/* What the files on libgit2 share; no other file of the room includes this. */
+/* A repository from the inside, and what the files on libgit2 share. Only files about repositories include this. */
 
-#include <git2.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/context_internal.h"
+#include "gitvdb/vdb_git_api.h"
 #include "gitvdb/vdb_repo.h"
+#include "gitvdb/vdb_store.h"
 
 struct vdb_repo {
     grebe_context *ctx;
     const grebe_allocator *a;
-    char *path; /* as the caller wrote it */
+    char *path;     /* as the caller wrote it */
     bool is_bare;
-    git_repository *git;
-    git_odb *odb;
-    char *objects; /* ".../objects" */
+    char *git_dir;  /* with HEAD; absolute */
+    char *common;   /* with objects and references: another one than git_dir only in a worktree */
+    char *objects;  /* common/objects */
+    struct vdb_store *store;
+    pthread_mutex_t mutex; /* of what follows, until it is set */
+    bool is_git_started;
+    git_repository *git; /* NULL: not needed yet */
+    struct vdb_git_api api; /* set when is_git_started */
 };
 
-/** A failed call of libgit2 as a status, its message behind the one given here. */
-grebe_status vdb_git_fail(grebe_error *err, int code, const char *fmt, ...) GREBE_PRINTF(3, 4);
-
+/** The repository in libgit2, opened at the first call. Borrowed from r. */
+grebe_status vdb_repo_git(struct vdb_repo *r, git_repository **out, grebe_error *err);
 /** Look for packs that came since. */
 grebe_status vdb_repo_refresh(struct vdb_repo *r, grebe_error *err);
+
+/** A failed call of libgit2 as a status, its message behind the one given here. */
+grebe_status vdb_git_fail(const struct vdb_repo *r, grebe_error *err, int code, const char *fmt, ...) GREBE_PRINTF(4, 5);
 
 struct vdb_repo *vdb_pack_repo(const struct vdb_pack *p);
 
@@ -42,10 +51,16 @@ static inline struct vdb_oid vdb_oid_of_git(const git_oid *id)
     return oid;
 }
 
-/** "refs/git-vdb/collections/NAME" of a name that passed vdb_name_check(). */
-enum { VDB_REF_MAX = 192 };
-grebe_status vdb_ref_name(const char *name, char out[VDB_REF_MAX], grebe_error *err);
 #define VDB_REFS "refs/git-vdb/collections/"
 #define VDB_REMOTE_REFS "refs/git-vdb/remotes/"
+enum { VDB_REF_MAX = 192 };
+/** "refs/git-vdb/collections/NAME"; GREBE_EINVAL as vdb_name_check(). */
+grebe_status vdb_ref_name(const char *name, char out[VDB_REF_MAX], grebe_error *err);
+/** What a reference holds, loose or packed. *is_there false: it does not exist. */
+grebe_status vdb_ref_value(struct vdb_repo *r, const char *ref, bool *is_there, struct vdb_oid *out, grebe_error *err);
+/** GREBE_EEXISTS: packed references lie below this name, which can be no file then. */
+grebe_status vdb_ref_check_free(struct vdb_repo *r, const char *ref, grebe_error *err);
+/** The text of packed-refs; NULL: none. @param out Owned. */
+grebe_status vdb_ref_packed(struct vdb_repo *r, struct region **out, grebe_error *err);
 
 #endif

@@ -191,7 +191,7 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
 {
     assert(!p->is_published);
     vdb_oid_of(type, bytes, len, out);
-    if (has_entry(p, out) || vdb_object_exists(p->repo, out)) {
+    if (has_entry(p, out) || vdb_store_touch(p->repo->store, out)) {
         return GREBE_OK;
     }
     return append(p, (unsigned)type, out, NULL, bytes, len, level, err);
@@ -206,7 +206,7 @@ grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a delta of at least %d bytes against another object, found %zu",
                           DELTA_MIN, len);
     }
-    if (has_entry(p, oid) || vdb_object_exists(p->repo, oid)) {
+    if (has_entry(p, oid) || vdb_store_touch(p->repo->store, oid)) {
         return GREBE_OK;
     }
     return append(p, REF_DELTA, oid, base, delta, len, len < 64 ? 6 : -1, err);
@@ -334,7 +334,8 @@ static grebe_status name_files(struct vdb_pack *p, struct vdb_temp *index, const
     vdb_oid_hex(&name, hex);
     GREBE_TRY(buf_printf(&path, err, "%s/pack/pack-%s", p->repo->objects, hex));
     stem = path.len;
-    GREBE_TRY(buf_put_text(&path, ".idx", err)); /* the longer one first: later steps need no memory */
+    GREBE_TRY(buf_reserve(&path, 16, err)); /* later steps need no memory */
+    GREBE_TRY(buf_put_text(&path, ".idx", err));
     if (access(buf_text(&path), F_OK) == 0) {
         goto out; /* the same bytes stand there: releasing the files removes ours */
     }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* References are files of one line, or lines of packed-refs; what is loose counts. memmem has a GNU name. */
+#define _GNU_SOURCE
 #include "gitvdb/vdb_repo.h"
 
-#include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/arena.h"
 #include "gitvdb/vdb_git.h"
 
-enum { NAME_MAX_BYTES = 128 };
+enum { NAME_MAX_BYTES = 128, LOOSE_BYTES_MAX = 256 };
+#define PACKED_BYTES_MAX ((uint64_t)1 << 31)
 
 grebe_status vdb_name_check(const char *name, grebe_error *err)
 {
@@ -48,18 +56,116 @@ grebe_status vdb_ref_name(const char *name, char out[VDB_REF_MAX], grebe_error *
 
 /* ---- reading ---- */
 
-static grebe_status read_oid(struct vdb_repo *r, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+/* As packed-refs has them: "<40 hex> <name>\n". Finds the line whose name begins with `name` and then `end`. */
+static bool find_packed(const struct region *text, const char *name, char end, struct vdb_oid *out)
 {
+    char key[VDB_REF_MAX + 64];
+    int n = snprintf(key, sizeof key, " %s%c", name, end);
+    if (text == NULL || n < 0 || (size_t)n >= sizeof key) {
+        return false;
+    }
+    const char *begin = (const char *)text->data;
+    const char *stop = begin + text->len;
+    for (const char *at = begin; (at = memmem(at, (size_t)(stop - at), key, (size_t)n)) != NULL; at++) {
+        size_t before = (size_t)(at - begin);
+        if (before >= VDB_OID_HEX && (before == VDB_OID_HEX || at[-VDB_OID_HEX - 1] == '\n') &&
+            vdb_oid_from_hex(at - VDB_OID_HEX, VDB_OID_HEX, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+grebe_status vdb_ref_packed(struct vdb_repo *r, struct region **out, grebe_error *err)
+{
+    struct buf path = BUF_INIT(r->a);
+    struct io_store *files = NULL;
+    *out = NULL;
+    grebe_status st = buf_printf(&path, err, "%s/packed-refs", r->common);
+    if (st == GREBE_OK && access(buf_text(&path), F_OK) == 0) {
+        st = io_local_new(r->ctx, &files, err);
+        if (st == GREBE_OK) {
+            st = io_read_all(files, buf_text(&path), PACKED_BYTES_MAX, out, NULL, err);
+        }
+        io_store_free(files);
+        st = st == GREBE_ENOTFOUND ? GREBE_OK : st;
+    }
+    buf_release(&path);
+    return st;
+}
+
+/* The first bytes of a loose reference; *n 0: there is none (an empty file is none either, as for git while it is written). */
+static grebe_status read_loose(struct vdb_repo *r, const char *ref, char text[LOOSE_BYTES_MAX], size_t *n, grebe_error *err)
+{
+    struct buf path = BUF_INIT(r->a);
+    grebe_status st = buf_printf(&path, err, "%s/%s", r->common, ref);
+    *n = 0;
+    if (st == GREBE_OK) {
+        int fd = open(buf_text(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        ssize_t got = fd < 0 ? -1 : read(fd, text, LOOSE_BYTES_MAX);
+        int failed = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (got >= 0) {
+            *n = (size_t)got;
+        } else if (failed != ENOENT && failed != ENOTDIR && failed != EISDIR) {
+            st = GREBE_FAIL_SYS(err, GREBE_EIO, failed, "%s: cannot read", buf_text(&path));
+        }
+    }
+    buf_release(&path);
+    return st;
+}
+
+grebe_status vdb_ref_value(struct vdb_repo *r, const char *ref, bool *is_there, struct vdb_oid *out, grebe_error *err)
+{
+    char text[LOOSE_BYTES_MAX];
+    size_t n = 0;
+    struct region *packed = NULL;
+    git_repository *git = NULL;
     git_oid id;
-    int code = git_reference_name_to_id(&id, r->git, ref);
-    if (code == GIT_ENOTFOUND) {
-        return GREBE_FAIL(err, GREBE_ENOTFOUND, "no collection \"%s\" in %s", name, r->path);
+    *is_there = false;
+    grebe_status st = read_loose(r, ref, text, &n, err);
+    if (st != GREBE_OK) {
+        return st;
     }
-    if (code < 0) {
-        return vdb_git_fail(err, code, "%s", ref);
+    if (n == 0) {
+        st = vdb_ref_packed(r, &packed, err);
+        *is_there = st == GREBE_OK && find_packed(packed, ref, '\n', out);
+        region_drop(packed);
+        return st;
     }
+    if (n >= VDB_OID_HEX && (n == VDB_OID_HEX || isspace((unsigned char)text[VDB_OID_HEX])) &&
+        vdb_oid_from_hex(text, VDB_OID_HEX, out)) {
+        *is_there = true;
+        return GREBE_OK;
+    }
+    if (n < 4 || memcmp(text, "ref:", 4) != 0) {
+        char shown[80];
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected 40 hex digits, found \"%s\"", ref,
+                          error_quote(shown, sizeof shown, text, n < 48 ? n : 48));
+    }
+    st = vdb_repo_git(r, &git, err); /* a name for another name: rare enough for libgit2 */
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int code = r->api.reference_name_to_id(&id, git, ref);
+    if (code < 0 && code != GIT_ENOTFOUND) {
+        return vdb_git_fail(r, err, code, "%s", ref);
+    }
+    *is_there = code == 0;
     *out = vdb_oid_of_git(&id);
     return GREBE_OK;
+}
+
+static grebe_status read_oid(struct vdb_repo *r, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+{
+    bool is_there = false;
+    grebe_status st = vdb_ref_value(r, ref, &is_there, out, err);
+    if (st == GREBE_OK && !is_there) {
+        st = GREBE_FAIL(err, GREBE_ENOTFOUND, "no collection \"%s\" in %s", name, r->path);
+    }
+    return st;
 }
 
 grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *commit,
@@ -93,104 +199,98 @@ grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *
 
 static int compare_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* Adds a name that can be a collection's; others belong to somebody else. */
+static grebe_status add_name(struct arena *ar, struct buf *names, const char *name, size_t len, grebe_error *err)
+{
+    const char *copy = arena_str(ar, name, len);
+    if (copy == NULL) {
+        return mem_fail(err, len, "a name");
+    }
+    return vdb_name_check(copy, NULL) == GREBE_OK ? buf_put(names, &copy, sizeof copy, err) : GREBE_OK;
+}
+
+static grebe_status list_loose(struct vdb_repo *r, struct arena *ar, struct buf *names, grebe_error *err)
+{
+    struct buf path = BUF_INIT(r->a);
+    grebe_status st = buf_printf(&path, err, "%s/" VDB_REFS, r->common);
+    DIR *dir = st == GREBE_OK ? opendir(buf_text(&path)) : NULL;
+    if (st == GREBE_OK && dir == NULL && errno != ENOENT) {
+        st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot list", buf_text(&path));
+    }
+    const struct dirent *e = NULL;
+    size_t folder_len = path.len;
+    while (st == GREBE_OK && dir != NULL && (e = readdir(dir)) != NULL) {
+        struct stat info;
+        path.len = folder_len;
+        st = buf_printf(&path, err, "%s", e->d_name);
+        if (st == GREBE_OK && stat(buf_text(&path), &info) == 0 && S_ISREG(info.st_mode)) {
+            st = add_name(ar, names, e->d_name, strlen(e->d_name), err);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    buf_release(&path);
+    return st;
+}
+
+static grebe_status list_packed(struct vdb_repo *r, struct arena *ar, struct buf *names, grebe_error *err)
+{
+    struct region *text = NULL;
+    grebe_status st = vdb_ref_packed(r, &text, err);
+    const char *at = text != NULL ? (const char *)text->data : NULL;
+    const char *stop = text != NULL ? at + text->len : NULL;
+    const size_t n_prefix = strlen(VDB_REFS), n_head = VDB_OID_HEX + 1;
+    while (st == GREBE_OK && at < stop) {
+        const char *end = memchr(at, '\n', (size_t)(stop - at));
+        size_t n = (size_t)((end != NULL ? end : stop) - at);
+        if (n > n_head + n_prefix && memcmp(at + n_head, VDB_REFS, n_prefix) == 0) {
+            st = add_name(ar, names, at + n_head + n_prefix, n - n_head - n_prefix, err);
+        }
+        at += n + 1;
+    }
+    region_drop(text);
+    return st;
+}
+
 grebe_status vdb_ref_list(struct vdb_repo *r, struct arena *ar, const char *const **out, size_t *n,
                           grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    git_reference_iterator *it = NULL;
     struct buf names = BUF_INIT(r->a);
     *out = NULL;
     *n = 0;
-    int code = git_reference_iterator_glob_new(&it, r->git, VDB_REFS "*");
-    const char *ref = NULL;
-    while (code == 0 && (code = git_reference_next_name(&ref, it)) == 0) {
-        const char *name = ref + strlen(VDB_REFS);
-        if (vdb_name_check(name, NULL) != GREBE_OK) {
-            continue; /* somebody else's: it can be no collection */
-        }
-        const char *copy = arena_str(ar, name, strlen(name));
-        if (copy == NULL) {
-            st = mem_fail(err, strlen(name), "a name");
-            goto out;
-        }
-        GREBE_TRY(buf_put(&names, &copy, sizeof copy, err));
-    }
-    if (code != GIT_ITEROVER) {
-        st = vdb_git_fail(err, code, "%s: cannot list references", r->path);
-        goto out;
-    }
-    *n = names.len / sizeof(char *);
-    const char **list = arena_array(ar, *n == 0 ? 1 : *n, sizeof *list);
+    GREBE_TRY(list_loose(r, ar, &names, err));
+    GREBE_TRY(list_packed(r, ar, &names, err));
+    size_t n_all = names.len / sizeof(char *);
+    const char **list = arena_array(ar, n_all + 1, sizeof *list);
     if (list == NULL) {
         st = mem_fail(err, names.len, "names");
         goto out;
     }
-    if (*n > 0) {
-        memcpy(list, names.data, names.len);
-        qsort(list, *n, sizeof *list, compare_text);
+    if (n_all > 0) {
+        qsort(names.data, n_all, sizeof *list, compare_text);
+    }
+    for (size_t i = 0; i < n_all; i++) { /* a name may be loose and packed */
+        const char *name = ((const char **)(void *)names.data)[i];
+        if (*n == 0 || strcmp(list[*n - 1], name) != 0) {
+            list[(*n)++] = name;
+        }
     }
     *out = list;
 out:
-    git_reference_iterator_free(it);
     buf_release(&names);
     return st;
 }
 
-/* ---- changing ---- */
-
-static grebe_status moved(const char *name, grebe_error *err)
+grebe_status vdb_ref_check_free(struct vdb_repo *r, const char *ref, grebe_error *err)
 {
-    return GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\" was changed by somebody else", name);
-}
-
-grebe_status vdb_ref_update(struct vdb_repo *r, const char *name, const struct vdb_oid *old,
-                            const struct vdb_oid *commit, grebe_error *err)
-{
-    char ref[VDB_REF_MAX];
-    grebe_status st = vdb_ref_name(name, ref, err);
-    if (st != GREBE_OK) {
-        return st;
+    struct region *packed = NULL;
+    struct vdb_oid oid;
+    grebe_status st = vdb_ref_packed(r, &packed, err);
+    if (st == GREBE_OK && find_packed(packed, ref, '/', &oid)) {
+        st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: there are references below this name", ref);
     }
-    static const struct vdb_oid none;
-    git_oid expected = vdb_git_oid(old != NULL ? old : &none);
-    git_oid id = vdb_git_oid(commit);
-    git_reference *made = NULL;
-    int code = git_reference_create_matching(&made, r->git, ref, &id, 1, &expected, NULL);
-    git_reference_free(made);
-    if (code == GIT_EMODIFIED || code == GIT_ENOTFOUND) {
-        return old == NULL ? GREBE_FAIL(err, GREBE_EEXISTS, "collection \"%s\" exists already", name) : moved(name, err);
-    }
-    return code < 0 ? vdb_git_fail(err, code, "%s", ref) : GREBE_OK;
-}
-
-grebe_status vdb_ref_delete(struct vdb_repo *r, const char *name, const struct vdb_oid *old,
-                            grebe_error *err)
-{
-    char ref[VDB_REF_MAX];
-    grebe_status st = vdb_ref_name(name, ref, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    git_reference *reference = NULL;
-    int code = git_reference_lookup(&reference, r->git, ref);
-    if (code == GIT_ENOTFOUND) {
-        return GREBE_FAIL(err, GREBE_ENOTFOUND, "no collection \"%s\" in %s", name, r->path);
-    }
-    if (code < 0) {
-        return vdb_git_fail(err, code, "%s", ref);
-    }
-    const git_oid *target = git_reference_target(reference);
-    git_oid expected = vdb_git_oid(old);
-    if (target == NULL || git_oid_cmp(target, &expected) != 0) {
-        st = moved(name, err);
-    } else {
-        code = git_reference_delete(reference); /* compares again, under the lock */
-        if (code == GIT_EMODIFIED) {
-            st = moved(name, err);
-        } else if (code < 0) {
-            st = vdb_git_fail(err, code, "%s", ref);
-        }
-    }
-    git_reference_free(reference);
+    region_drop(packed);
     return st;
 }

@@ -9,6 +9,7 @@
 
 /* What the callbacks of libgit2 are told, and tell. */
 struct transfer {
+    struct vdb_repo *r;
     const char *ref;
     unsigned n_asked;      /* for credentials: each kind is tried once */
     char refused[200];     /* why the other side did not take the reference; "" */
@@ -17,15 +18,16 @@ struct transfer {
 static int give_credentials(git_credential **out, const char *url, const char *user, unsigned allowed, void *arg)
 {
     struct transfer *t = arg;
+    struct vdb_repo *r = t->r;
     (void)url;
     /* A user in the address is handed over by libgit2 itself; what is left without asking anybody is the agent of ssh. */
     if ((allowed & GIT_CREDENTIAL_SSH_KEY) != 0 && t->n_asked++ == 0) {
-        return git_credential_ssh_key_from_agent(out, user != NULL ? user : "git");
+        return r->api.credential_ssh_key_from_agent(out, user != NULL ? user : "git");
     }
     if ((allowed & GIT_CREDENTIAL_USERNAME) != 0 && t->n_asked++ < 2) {
-        return git_credential_username_new(out, user != NULL ? user : "git");
+        return r->api.credential_username_new(out, user != NULL ? user : "git");
     }
-    git_error_set_str(GIT_ERROR_NET, "the remote asks for credentials, and no agent of ssh has any that it takes");
+    r->api.error_set_str(GIT_ERROR_NET, "the remote asks for credentials, and no agent of ssh has any that it takes");
     return GIT_EAUTH;
 }
 
@@ -40,7 +42,8 @@ static int note_status(const char *ref, const char *status, void *arg)
 
 static void set_callbacks(git_remote_callbacks *c, struct transfer *t)
 {
-    git_remote_init_callbacks(c, GIT_REMOTE_CALLBACKS_VERSION);
+    struct vdb_repo *r = t->r;
+    r->api.remote_init_callbacks(c, GIT_REMOTE_CALLBACKS_VERSION);
     c->credentials = give_credentials;
     c->push_update_reference = note_status;
     c->payload = t;
@@ -57,14 +60,19 @@ static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remo
 {
     char shown[160];
     error_quote(shown, sizeof shown, remote, strlen(remote));
-    int code = git_remote_lookup(out, r->git, remote);
+    git_repository *git = NULL;
+    grebe_status st = vdb_repo_git(r, &git, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int code = r->api.remote_lookup(out, git, remote);
     *is_named = code == 0;
     if ((code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) && is_place(remote)) {
-        code = git_remote_create_anonymous(out, r->git, remote);
+        code = r->api.remote_create_anonymous(out, git, remote);
     } else if (code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "no remote \"%s\" in %s, and no repository of this path", shown, r->path);
     }
-    return code < 0 ? vdb_git_fail(err, code, "remote \"%s\"", shown) : GREBE_OK;
+    return code < 0 ? vdb_git_fail(r, err, code, "remote \"%s\"", shown) : GREBE_OK;
 }
 
 /* ---- push ---- */
@@ -82,37 +90,39 @@ grebe_status vdb_push(struct vdb_repo *r, const char *name, const char *remote, 
     GREBE_TRY(vdb_ref_name(name, ref, err));
     GREBE_TRY(vdb_ref_read(r, name, &commit, &root, err)); /* a reference that is not there says so, not the remote */
     GREBE_TRY(find_remote(r, remote, &to, &is_named, err));
-    struct transfer t = { .ref = ref };
-    git_push_options_init(&options, GIT_PUSH_OPTIONS_VERSION);
+    struct transfer t = { .r = r, .ref = ref };
+    r->api.push_options_init(&options, GIT_PUSH_OPTIONS_VERSION);
     set_callbacks(&options.callbacks, &t);
     strcpy(spec, ref);
     strcat(spec, ":");
     strcat(spec, ref);
     char *specs[] = { spec };
     git_strarray list = { specs, 1 };
-    int code = git_remote_push(to, &list, &options);
+    int code = r->api.remote_push(to, &list, &options);
     if (code == GIT_ENONFASTFORWARD) {
         st = GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\": the remote has commits that are not here; pull first", name);
     } else if (code < 0) {
-        st = vdb_git_fail(err, code, "push of \"%s\"", name);
+        st = vdb_git_fail(r, err, code, "push of \"%s\"", name);
     } else if (t.refused[0] != '\0') {
         st = GREBE_FAIL(err, GREBE_ECONFLICT, "push of \"%s\": the remote refused it: %s", name, t.refused);
     }
 out:
-    git_remote_free(to);
+    if (to != NULL) {
+        r->api.remote_free(to);
+    }
     return st;
 }
 
 /* ---- pull ---- */
 
 /* Tip of the collection at the other side, which is connected. */
-static grebe_status find_tip(git_remote *from, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+static grebe_status find_tip(struct vdb_repo *r, git_remote *from, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
 {
     const git_remote_head **heads = NULL;
     size_t n = 0;
-    int code = git_remote_ls(&heads, &n, from);
+    int code = r->api.remote_ls(&heads, &n, from);
     if (code < 0) {
-        return vdb_git_fail(err, code, "pull of \"%s\"", name);
+        return vdb_git_fail(r, err, code, "pull of \"%s\"", name);
     }
     for (size_t i = 0; i < n; i++) {
         if (strcmp(heads[i]->name, ref) == 0) {
@@ -128,36 +138,36 @@ static grebe_status fetch(struct vdb_repo *r, git_remote *from, const char *name
                           bool is_named, struct vdb_oid *tip, grebe_error *err)
 {
     git_fetch_options options;
-    struct transfer t = { .ref = ref };
+    struct transfer t = { .r = r, .ref = ref };
     struct buf spec = BUF_INIT(r->a);
     grebe_status st = GREBE_OK;
     char *specs[1];
     git_strarray list = { specs, 1 };
-    git_fetch_options_init(&options, GIT_FETCH_OPTIONS_VERSION);
+    r->api.fetch_options_init(&options, GIT_FETCH_OPTIONS_VERSION);
     set_callbacks(&options.callbacks, &t);
     options.download_tags = GIT_REMOTE_DOWNLOAD_TAGS_NONE;
     options.update_fetchhead = 0;
-    int code = git_remote_connect(from, GIT_DIRECTION_FETCH, &options.callbacks, NULL, NULL);
+    int code = r->api.remote_connect(from, GIT_DIRECTION_FETCH, &options.callbacks, NULL, NULL);
     if (code < 0) {
-        st = vdb_git_fail(err, code, "pull of \"%s\"", name);
+        st = vdb_git_fail(r, err, code, "pull of \"%s\"", name);
         goto out;
     }
-    GREBE_TRY(find_tip(from, name, ref, tip, err));
+    GREBE_TRY(find_tip(r, from, name, ref, tip, err));
     GREBE_TRY(buf_printf(&spec, err, "+%s:", ref));
     if (is_named) {
         GREBE_TRY(buf_printf(&spec, err, VDB_REMOTE_REFS "%s/%s", remote, name));
     }
     GREBE_TRY(buf_put_byte(&spec, '\0', err));
     specs[0] = (char *)spec.data;
-    code = git_remote_download(from, &list, &options);
+    code = r->api.remote_download(from, &list, &options);
     if (code == 0) {
-        code = git_remote_update_tips(from, &options.callbacks, 0, GIT_REMOTE_DOWNLOAD_TAGS_NONE, NULL);
+        code = r->api.remote_update_tips(from, &options.callbacks, 0, GIT_REMOTE_DOWNLOAD_TAGS_NONE, NULL);
     }
     if (code < 0) {
-        st = vdb_git_fail(err, code, "pull of \"%s\"", name);
+        st = vdb_git_fail(r, err, code, "pull of \"%s\"", name);
     }
 out:
-    (void)git_remote_disconnect(from);
+    (void)r->api.remote_disconnect(from);
     buf_release(&spec);
     return st;
 }
@@ -202,15 +212,12 @@ grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
         st = vdb_ref_update(r, name, &old, &tip, err);
         goto out;
     }
-    GREBE_TRY(is_ahead(r, &old, &tip, &can_forward, err));
-    if (can_forward) { /* what the remote has is part of what is here */
-        *root = old_root;
-        goto out;
-    }
-    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": both sides have commits of their own",
+    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": it has commits that the remote lacks",
                     name);
 out:
-    git_remote_free(from);
+    if (from != NULL) {
+        r->api.remote_free(from);
+    }
     arena_release(&ar);
     return st;
 }

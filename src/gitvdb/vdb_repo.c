@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gitvdb/vdb_discover.h"
 #include "gitvdb/vdb_git.h"
 
 /* ---- errors of libgit2 ---- */
@@ -45,9 +46,9 @@ static grebe_status status_of_git(int code, const git_error *e)
     }
 }
 
-grebe_status vdb_git_fail(grebe_error *err, int code, const char *fmt, ...)
+grebe_status vdb_git_fail(const struct vdb_repo *r, grebe_error *err, int code, const char *fmt, ...)
 {
-    const git_error *e = git_error_last();
+    const git_error *e = r->api.error_last();
     grebe_status st = status_of_git(code, e);
     char what[256], why[256];
     va_list args;
@@ -99,18 +100,19 @@ static grebe_status make_repository(struct vdb_repo *r, enum vdb_repo_mode mode,
         }
     }
     git_repository_init_options options;
-    git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    r->api.repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
     options.flags = GIT_REPOSITORY_INIT_MKDIR | GIT_REPOSITORY_INIT_MKPATH;
     if (mode != VDB_REPO_INIT) {
         options.flags |= GIT_REPOSITORY_INIT_BARE;
     }
-    int code = git_repository_init_ext(&r->git, r->path, &options);
-    return code < 0 ? vdb_git_fail(err, code, "%s: cannot make a repository", r->path) : GREBE_OK;
+    int code = r->api.repository_init_ext(&r->git, r->path, &options);
+    return code < 0 ? vdb_git_fail(r, err, code, "%s: cannot make a repository", r->path) : GREBE_OK;
 }
 
-static grebe_status open_failed(const char *path, int code, grebe_error *err)
+static grebe_status open_failed(const struct vdb_repo *r, int code, grebe_error *err)
 {
-    const git_error *e = git_error_last();
+    const char *path = r->path;
+    const git_error *e = r->api.error_last();
     struct stat info;
     if (code == GIT_ENOTFOUND && stat(path, &info) == 0) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a Git repository, found a %s without one", path,
@@ -122,43 +124,125 @@ static grebe_status open_failed(const char *path, int code, grebe_error *err)
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: %s", path,
                           error_quote(why, sizeof why, e->message, strlen(e->message)));
     }
-    return vdb_git_fail(err, code, "%s: cannot open the repository", path);
+    return vdb_git_fail(r, err, code, "%s: cannot open the repository", path);
 }
 
-/* libgit2 1.5 knows object ids of SHA-1 only. */
+/* Ids of objects are 20 bytes everywhere in the room. */
 static grebe_status check_format(struct vdb_repo *r, grebe_error *err)
 {
     git_config *config = NULL;
     git_config_entry *entry = NULL;
     grebe_status st = GREBE_OK;
-    int code = git_repository_config_snapshot(&config, r->git);
+    int code = r->api.repository_config_snapshot(&config, r->git);
     if (code < 0) {
-        return vdb_git_fail(err, code, "%s: cannot read the configuration", r->path);
+        return vdb_git_fail(r, err, code, "%s: cannot read the configuration", r->path);
     }
-    if (git_config_get_entry(&entry, config, "extensions.objectformat") == 0 && strcmp(entry->value, "sha1") != 0) {
+    if (r->api.config_get_entry(&entry, config, "extensions.objectformat") == 0 && strcmp(entry->value, "sha1") != 0) {
         char name[40];
         st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a repository of SHA-1 objects, found \"%s\"", r->path,
                         error_quote(name, sizeof name, entry->value, strlen(entry->value)));
     }
-    git_config_entry_free(entry);
-    git_config_free(config);
+    r->api.config_entry_free(entry);
+    r->api.config_free(config);
     return st;
 }
 
-/* Settings of the whole process, which libgit2 has in one place: the same each time, so that two threads may write them. */
-static void set_options(void)
+/* Settings that libgit2 has once for the whole process: the same values each time, so that it does not matter who writes them. */
+static void set_options(const struct vdb_repo *r)
 {
     static const char *extensions[] = { "objectformat", "worktreeconfig", "preciousobjects", "partialclone" };
-    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
-    git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
-    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, sizeof extensions / sizeof extensions[0]);
+    r->api.libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
+    r->api.libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+    r->api.libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, sizeof extensions / sizeof extensions[0]);
+}
+
+static grebe_status start_git(struct vdb_repo *r, grebe_error *err)
+{
+    if (!r->is_git_started) {
+        grebe_status st = vdb_git_load(&r->api, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        int code = r->api.libgit2_init();
+        if (code < 0) {
+            vdb_git_unload(&r->api);
+            return GREBE_FAIL(err, GREBE_EIO, "libgit2 cannot start");
+        }
+        if (code == 1) {
+            set_options(r);
+        }
+        r->is_git_started = true;
+    }
+    return GREBE_OK;
+}
+
+grebe_status vdb_repo_git(struct vdb_repo *r, git_repository **out, grebe_error *err)
+{
+    *out = NULL;
+    pthread_mutex_lock(&r->mutex);
+    grebe_status st = start_git(r, err);
+    if (st == GREBE_OK && r->git == NULL) {
+        int code = r->api.repository_open_ext(&r->git, r->git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+        if (code < 0) {
+            st = open_failed(r, code, err);
+        }
+    }
+    *out = r->git;
+    pthread_mutex_unlock(&r->mutex);
+    return st;
+}
+
+static grebe_status set_path(struct vdb_repo *r, char **dst, const char *path, const char *rest, grebe_error *err)
+{
+    struct buf b = BUF_INIT(r->a);
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    grebe_status st = buf_put(&b, path, n, err);
+    if (st == GREBE_OK) {
+        st = buf_put_text(&b, rest, err);
+    }
+    if (st == GREBE_OK) {
+        *dst = str_copy_len(r->a, (const char *)b.data, b.len);
+        st = *dst == NULL ? mem_fail(err, b.len, "a path") : GREBE_OK;
+    }
+    buf_release(&b);
+    return st;
+}
+
+/* Open or make it with libgit2: whatever vdb_discover() did not know. */
+static grebe_status open_with_git(struct vdb_repo *r, enum vdb_repo_mode mode, grebe_error *err)
+{
+    grebe_status st = start_git(r, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int code = r->api.repository_open_ext(&r->git, r->path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+    if (code == GIT_ENOTFOUND && mode != VDB_REPO_EXISTING) {
+        st = make_repository(r, mode, err);
+    } else if (code < 0) {
+        st = open_failed(r, code, err);
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    GREBE_TRY(check_format(r, err));
+    r->is_bare = r->api.repository_is_bare(r->git) != 0;
+    GREBE_TRY(set_path(r, &r->git_dir, r->api.repository_path(r->git), "", err));
+    st = set_path(r, &r->common, r->api.repository_commondir(r->git), "", err);
+out:
+    return st;
 }
 
 grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_mode mode,
                            struct vdb_repo **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    assert(ctx != NULL && path != NULL && out != NULL);
+    struct buf folder = BUF_INIT(ctx->a);
+    bool is_found = false;
+    struct stat info;
+    assert(path != NULL && out != NULL);
     *out = NULL;
     struct vdb_repo *r = mem_alloc_zero(ctx->a, sizeof *r);
     if (r == NULL) {
@@ -166,49 +250,29 @@ grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_m
     }
     r->ctx = ctx;
     r->a = ctx->a;
-    int code = git_libgit2_init();
-    if (code < 0) {
-        mem_free(ctx->a, r, sizeof *r);
-        return GREBE_FAIL(err, GREBE_EIO, "libgit2 cannot start");
-    }
-    if (code == 1) {
-        set_options();
-    }
+    pthread_mutex_init(&r->mutex, NULL);
     r->path = str_copy(r->a, path);
     if (r->path == NULL) {
         st = mem_fail(err, strlen(path), path);
         goto out;
     }
-    code = git_repository_open_ext(&r->git, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-    if (code == GIT_ENOTFOUND && mode != VDB_REPO_EXISTING) {
-        st = make_repository(r, mode, err);
-    } else if (code < 0) {
-        st = open_failed(path, code, err);
-    }
-    if (st != GREBE_OK) {
+    if (mode == VDB_REPO_EXISTING && stat(path, &info) != 0) {
+        st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: no repository", path);
         goto out;
     }
-    GREBE_TRY(check_format(r, err));
-    r->is_bare = git_repository_is_bare(r->git) != 0;
-    const char *common = git_repository_commondir(r->git);
-    struct buf objects = BUF_INIT(r->a);
-    st = buf_printf(&objects, err, "%s/objects", common);
-    if (st == GREBE_OK) {
-        r->objects = str_copy_len(r->a, (const char *)objects.data, objects.len);
-        st = r->objects == NULL ? mem_fail(err, objects.len, "a path") : GREBE_OK;
+    GREBE_TRY(vdb_discover(path, &folder, &r->is_bare, &is_found, err));
+    if (is_found) {
+        GREBE_TRY(set_path(r, &r->git_dir, buf_text(&folder), "", err));
+        GREBE_TRY(set_path(r, &r->common, r->git_dir, "", err));
+    } else {
+        GREBE_TRY(open_with_git(r, mode, err));
     }
-    buf_release(&objects);
-    if (st != GREBE_OK) {
-        goto out;
-    }
-    code = git_repository_odb(&r->odb, r->git);
-    if (code < 0) {
-        st = vdb_git_fail(err, code, "%s: cannot open the objects", path);
-        goto out;
-    }
+    GREBE_TRY(set_path(r, &r->objects, r->common, "/objects", err));
+    GREBE_TRY(vdb_store_open(ctx, r->objects, &r->store, err));
     *out = r;
     r = NULL;
 out:
+    buf_release(&folder);
     vdb_repo_close(r);
     return st;
 }
@@ -218,14 +282,26 @@ void vdb_repo_close(struct vdb_repo *r)
     if (r == NULL) {
         return;
     }
-    git_odb_free(r->odb);
-    git_repository_free(r->git);
+    vdb_store_close(r->store);
+    if (r->is_git_started) {
+        r->api.repository_free(r->git);
+        r->api.libgit2_shutdown();
+        vdb_git_unload(&r->api);
+    }
+    pthread_mutex_destroy(&r->mutex);
     str_free(r->a, r->objects);
+    str_free(r->a, r->common);
+    str_free(r->a, r->git_dir);
     str_free(r->a, r->path);
-    git_libgit2_shutdown();
     mem_free(r->a, r, sizeof *r);
 }
 
 bool vdb_repo_is_bare(const struct vdb_repo *r) { return r->is_bare; }
 
 const char *vdb_repo_path(const struct vdb_repo *r) { return r->path; }
+
+grebe_status vdb_repo_refresh(struct vdb_repo *r, grebe_error *err)
+{
+    /* libgit2 looks again by itself when it does not find an object */
+    return vdb_store_refresh(r->store, err);
+}

@@ -120,6 +120,40 @@ bool pq_bound_take(const struct pq_leaf *leaf, struct pq_bytes b, bool is_min, c
     return !is_float || fix_float(n->arrow, is_min, value);
 }
 
+bool pq_bounds_are_within(enum arrow_kind kind, const struct column_bounds *page,
+                          const struct column_bounds *chunk)
+{
+    double p[2] = { 0, 0 }, c[2] = { 0, 0 };
+    int64_t pi[2] = { 0, 0 }, ci[2] = { 0, 0 };
+    const void *from[4] = { page->min, page->max, chunk->min, chunk->max };
+    if (!page->has_min || !page->has_max || !chunk->has_min || !chunk->has_max) {
+        return true;
+    }
+    for (int i = 0; i < 4; i++) {
+        double *real = i < 2 ? &p[i] : &c[i - 2];
+        int64_t *whole = i < 2 ? &pi[i] : &ci[i - 2];
+        float f = 0;
+        switch (kind) {
+        case ARROW_FLOAT64: memcpy(real, from[i], 8); break;
+        case ARROW_FLOAT32:
+            memcpy(&f, from[i], 4);
+            *real = (double)f;
+            break;
+        case ARROW_INT64:
+        case ARROW_TIMESTAMP: memcpy(whole, from[i], 8); break;
+        case ARROW_INT32:
+        case ARROW_DATE32: {
+            int32_t v = 0;
+            memcpy(&v, from[i], 4);
+            *whole = v;
+            break;
+        }
+        default: return true;
+        }
+    }
+    return p[0] >= c[0] && p[1] <= c[1] && pi[0] >= ci[0] && pi[1] <= ci[1];
+}
+
 const struct pq_leaf *pq_leaf_of_column(const struct pq_file *f, int column)
 {
     const struct pq_node *node = &f->schema.columns[column];

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/endian.h"
 #include "base/utf8.h"
+#include "parquet/parquet_bounds.h"
 #include "parquet/parquet_format.h"
 
 /* One value as it can be compared: numbers in the member of their kind, strings as bytes. */
@@ -209,39 +210,67 @@ static grebe_status read_column_index(const struct pq_chunk_data *c, struct aren
                : st;
 }
 
-static void check_page_bounds(const struct pq_chunk_data *c, const struct ArrowArray *a,
-                              const struct pq_column_index *index, uint32_t i,
-                              const struct pq_findings *f)
+/* What is said of one page; null_count -1: nothing. */
+struct page_claim {
+    const char *place;
+    uint32_t page;
+    int64_t null_count;
+    bool is_null_page;
+    struct pq_bytes min, max; /* of a length that the type does not have: none */
+};
+
+static void check_page_claim(const struct pq_chunk_data *c, const struct ArrowArray *a,
+                             const struct page_claim *x, const struct pq_findings *f)
 {
     const struct pq_node *node = c->leaf->node;
-    const struct pq_page *page = &c->pages->pages[i];
+    const struct pq_page *page = &c->pages->pages[x->page];
     int64_t end = page->first_row + page->n_rows;
     struct range r;
     size_t width = node->convert == PQ_CONVERT_BOOL ? 1 : (size_t)node->width_in;
     if (!range_of(node, a, page->first_row, end, &r)) {
         return;
     }
-    if (index->null_counts != NULL && index->null_counts[i] != r.n_nulls) {
-        pq_find(f, false, "column index, page %u: null count %lld, found %lld", i,
-                (long long)index->null_counts[i], (long long)r.n_nulls);
+    char what[64];
+    snprintf(what, sizeof what, "%s, page %u", x->place, x->page);
+    if (x->null_count >= 0 && x->null_count != r.n_nulls) {
+        pq_find(f, false, "%s: null count %lld, found %lld", what, (long long)x->null_count,
+                (long long)r.n_nulls);
     }
-    if (index->null_pages[i]) {
+    if (x->is_null_page) {
         if (r.n_nulls != page->n_rows) {
-            pq_find(f, false, "column index, page %u: called a page of nulls, it has %lld values",
-                    i, (long long)(page->n_rows - r.n_nulls));
+            pq_find(f, false, "%s: called a page of nulls, it has %lld values", what,
+                    (long long)(page->n_rows - r.n_nulls));
         }
         return;
     }
     bool is_bytes = node->convert == PQ_CONVERT_BYTES;
-    bool has_min = is_bytes || index->min[i].len == width;
-    bool has_max = is_bytes || index->max[i].len == width;
-    char what[64];
-    snprintf(what, sizeof what, "column index, page %u", i);
-    size_t len = is_bytes ? 0 : width < (size_t)node->width_out ? width : (size_t)node->width_out;
+    bool has_min = x->min.data != NULL && (is_bytes || x->min.len == width);
+    bool has_max = x->max.data != NULL && (is_bytes || x->max.len == width);
+    size_t len = width < (size_t)node->width_out ? width : (size_t)node->width_out;
     len = node->convert == PQ_CONVERT_BOOL ? 1 : len;
-    check_bounds(f, what, node->arrow, &r, has_min, index->min[i].data,
-                 is_bytes ? index->min[i].len : len, false, has_max, index->max[i].data,
-                 is_bytes ? index->max[i].len : len, false);
+    check_bounds(f, what, node->arrow, &r, has_min, x->min.data, is_bytes ? x->min.len : len, false,
+                 has_max, x->max.data, is_bytes ? x->max.len : len, false);
+}
+
+/* Statistics that page headers hold: rows are left out by them where there is no column index. */
+static void check_page_headers(const struct pq_chunk_data *c, const struct ArrowArray *a,
+                               const struct pq_findings *f)
+{
+    if (!pq_has_known_order(c->reader->file, c->leaf)) {
+        return;
+    }
+    for (uint32_t i = 0; i < c->pages->n; i++) {
+        const struct pq_page *page = &c->pages->pages[i];
+        struct pq_page_header h;
+        size_t len = 0;
+        if (pq_page_header_decode(c->bytes + page->offset, page->header_len, &h, &len, NULL) ==
+                GREBE_OK &&
+            h.has_statistics) {
+            struct page_claim x = { "page header", i, h.statistics.null_count, false,
+                                    h.statistics.min_value, h.statistics.max_value };
+            check_page_claim(c, a, &x, f);
+        }
+    }
 }
 
 static grebe_status check_column_index(const struct pq_chunk_data *c, const struct ArrowArray *a,
@@ -267,7 +296,10 @@ static grebe_status check_column_index(const struct pq_chunk_data *c, const stru
                b.has_min) {
         /* Only where the chunk's own bounds can be used is the order known. */
         for (uint32_t i = 0; i < index.n; i++) {
-            check_page_bounds(c, a, &index, i, f);
+            struct page_claim x = { "column index", i,
+                                    index.null_counts == NULL ? -1 : index.null_counts[i],
+                                    index.null_pages[i], index.min[i], index.max[i] };
+            check_page_claim(c, a, &x, f);
         }
     }
     arena_release(&ar);
@@ -326,6 +358,7 @@ grebe_status pq_check_values(const struct pq_chunk_data *c, const struct call *c
     if (node->kind == PQ_NODE_LEAF && node->convert != PQ_CONVERT_NULL) {
         check_utf8(c, a, f);
         check_statistics(c, a, f);
+        check_page_headers(c, a, f);
         if (c->meta->column_index_offset > 0) {
             st = check_column_index(c, a, f, err);
         }

@@ -65,3 +65,31 @@ const int64_t *pq_decode_i64_list(struct pq_decoder *d, const struct thrift_fiel
     *n = v == NULL ? 0 : count;
     return v;
 }
+
+void pq_decode_statistics(struct pq_decoder *d, struct pq_statistics *s)
+{
+    struct thrift_field f = { 0 };
+    bool flag;
+    while (thrift_field_next(&d->r, &f)) {
+        switch (f.id) {
+        case 1: pq_decode_bytes(d, &f, &s->legacy_max); break;
+        case 2: pq_decode_bytes(d, &f, &s->legacy_min); break;
+        case 3: thrift_get_i64(&d->r, &f, &s->null_count); break;
+        case 4: thrift_get_i64(&d->r, &f, &s->distinct_count); break;
+        case 5: pq_decode_bytes(d, &f, &s->max_value); break;
+        case 6: pq_decode_bytes(d, &f, &s->min_value); break;
+        case 7:
+            if (thrift_get_bool(&d->r, &f, &flag)) {
+                s->is_max_exact = flag;
+            }
+            break;
+        case 8:
+            if (thrift_get_bool(&d->r, &f, &flag)) {
+                s->is_min_exact = flag;
+            }
+            break;
+        case 9: thrift_get_i64(&d->r, &f, &s->nan_count); break;
+        default: thrift_skip(&d->r, f.type); break;
+        }
+    }
+}

@@ -27,6 +27,9 @@ bool pq_decode_bytes(struct pq_decoder *d, const struct thrift_field *f, struct 
 const int64_t *pq_decode_i64_list(struct pq_decoder *d, const struct thrift_field *f,
                                   uint32_t *n);
 
+/** Statistics of a chunk or of a page; bytes are borrowed. *s begins as pq_statistics_init() leaves it. */
+void pq_decode_statistics(struct pq_decoder *d, struct pq_statistics *s);
+
 /* A struct's required fields by bits of their ids. */
 static inline uint32_t pq_field_bit(int32_t id) { return id >= 0 && id < 32 ? 1u << id : 0; }
 void pq_decode_require(struct pq_decoder *d, uint32_t seen, uint32_t wanted, const char *fault);

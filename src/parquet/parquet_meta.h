@@ -226,6 +226,8 @@ struct pq_page_header {
     int32_t definition_length, repetition_length;     /* v2 */
     bool is_compressed;                               /* v2 */
     bool is_sorted;                                   /* dictionary */
+    bool has_statistics;          /* data pages; reading only */
+    struct pq_statistics statistics; /* borrowed from the bytes */
     /** Writing only: bytes that the extension field 32767 takes in all (0, or 5 … 132), so that
      *  values behind the header come to lie where one wants them. */
     uint32_t padding_bytes;

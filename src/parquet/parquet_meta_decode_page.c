@@ -8,6 +8,16 @@
 
 /* ---- page headers ---- */
 
+static void get_page_statistics(struct pq_decoder *d, const struct thrift_field *f,
+                                struct pq_page_header *h)
+{
+    if (thrift_get_struct(&d->r, f)) {
+        pq_statistics_init(&h->statistics);
+        pq_decode_statistics(d, &h->statistics);
+        h->has_statistics = true;
+    }
+}
+
 static void get_page_v1(struct pq_decoder *d, struct pq_page_header *h)
 {
     struct thrift_field f = { 0 };
@@ -18,6 +28,7 @@ static void get_page_v1(struct pq_decoder *d, struct pq_page_header *h)
         case 2: seen |= thrift_get_i32(&d->r, &f, &h->encoding) ? pq_field_bit(2) : 0; break;
         case 3: thrift_get_i32(&d->r, &f, &h->definition_encoding); break;
         case 4: thrift_get_i32(&d->r, &f, &h->repetition_encoding); break;
+        case 5: get_page_statistics(d, &f, h); break;
         default: thrift_skip(&d->r, f.type); break;
         }
     }
@@ -59,6 +70,7 @@ static void get_page_v2(struct pq_decoder *d, struct pq_page_header *h)
             seen |= thrift_get_i32(&d->r, &f, &h->repetition_length) ? pq_field_bit(6) : 0;
             break;
         case 7: thrift_get_bool(&d->r, &f, &h->is_compressed); break;
+        case 8: get_page_statistics(d, &f, h); break;
         default: thrift_skip(&d->r, f.type); break;
         }
     }

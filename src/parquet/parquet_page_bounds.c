@@ -83,41 +83,6 @@ static bool nulls_make_sense(const struct page_index *x)
                                  (c->null_counts == NULL || total == s->null_count));
 }
 
-/* Page i's min and max are not outside the chunk's; strings may be cut at other places. */
-static bool is_within_chunk(enum arrow_kind kind, const struct column_bounds *page,
-                            const struct column_bounds *chunk)
-{
-    double p[2] = { 0, 0 }, c[2] = { 0, 0 };
-    int64_t pi[2] = { 0, 0 }, ci[2] = { 0, 0 };
-    const void *from[4] = { page->min, page->max, chunk->min, chunk->max };
-    if (!page->has_min || !page->has_max || !chunk->has_min || !chunk->has_max) {
-        return true;
-    }
-    for (int i = 0; i < 4; i++) {
-        double *real = i < 2 ? &p[i] : &c[i - 2];
-        int64_t *whole = i < 2 ? &pi[i] : &ci[i - 2];
-        float f = 0;
-        switch (kind) {
-        case ARROW_FLOAT64: memcpy(real, from[i], 8); break;
-        case ARROW_FLOAT32:
-            memcpy(&f, from[i], 4);
-            *real = (double)f;
-            break;
-        case ARROW_INT64:
-        case ARROW_TIMESTAMP: memcpy(whole, from[i], 8); break;
-        case ARROW_INT32:
-        case ARROW_DATE32: {
-            int32_t v = 0;
-            memcpy(&v, from[i], 4);
-            *whole = v;
-            break;
-        }
-        default: return true;
-        }
-    }
-    return p[0] >= c[0] && p[1] <= c[1] && pi[0] >= ci[0] && pi[1] <= ci[1];
-}
-
 /* The page headers say the same as the offset index. They are looked at where that costs nothing but
  * the touch: in a mapped file. */
 static bool headers_agree(const struct page_index *x)
@@ -207,7 +172,7 @@ static grebe_status make_bounds(const struct page_index *x, int column, struct p
     for (uint32_t i = 0; i < n && st == GREBE_OK; i++) {
         row_begin[i] = x->offsets.first_row[i];
         fill_bounds(x, has_order, i, &bounds[i]);
-        if (!is_within_chunk(x->leaf->node->arrow, &bounds[i], &chunk)) {
+        if (!pq_bounds_are_within(x->leaf->node->arrow, &bounds[i], &chunk)) {
             return GREBE_OK;
         }
     }
@@ -236,10 +201,15 @@ grebe_status pq_page_bounds(struct format_reader *base, int column, size_t chunk
     const struct pq_row_group *g = &f->footer.row_groups[f->groups[chunk].index];
     struct page_index x = { .reader = r, .leaf = leaf, .chunk = chunk, .n_rows = g->num_rows };
     x.meta = pq_chunk_of(f, chunk, leaf->node->leaf);
-    if (x.meta->column_index_offset <= 0 || x.meta->column_index_length <= 0 ||
-        x.meta->column_index_length > PQ_INDEX_BYTES_MAX || is_one_page(x.meta) ||
-        pq_chunk_check(f, g, leaf, NULL) != GREBE_OK) {
+    if (is_one_page(x.meta) || pq_chunk_check(f, g, leaf, NULL) != GREBE_OK) {
         return GREBE_OK; /* who reads a chunk that is wrong hears of it */
+    }
+    if (x.meta->column_index_offset == 0 && x.meta->column_index_length == 0) {
+        return pq_page_header_bounds(r, column, chunk, out, err);
+    }
+    if (x.meta->column_index_offset <= 0 || x.meta->column_index_length <= 0 ||
+        x.meta->column_index_length > PQ_INDEX_BYTES_MAX) {
+        return GREBE_OK;
     }
     GREBE_TRY(pq_offset_index_read(r, x.meta, &out->arena, &x.offsets, err));
     if (x.offsets.n < 2 || !offsets_make_sense(&x)) {

@@ -304,6 +304,10 @@ static grebe_status choose_layout(struct pw_writer *w, const struct format_write
                    : o->page_bytes > 0 ? INT32_MAX
                    : is_bulk           ? PW_PAGE_ROWS_BULK
                                        : PW_PAGE_ROWS;
+    c->split_page_bytes = o->page_bytes > 0 ? o->page_bytes
+                          : is_bulk         ? PW_SPLIT_PAGE_BYTES_BULK
+                                            : PW_SPLIT_PAGE_BYTES;
+    c->split_page_rows = o->page_rows > 0 ? o->page_rows : INT32_MAX;
     c->vector_page_bytes = is_bulk ? PW_VECTOR_PAGE_BYTES_BULK : PW_VECTOR_PAGE_BYTES;
     c->dictionary_bytes_max = o->is_without_dictionary ? 0
                               : is_bulk                ? PW_DICT_BYTES_MAX_BULK

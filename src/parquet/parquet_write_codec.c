@@ -63,6 +63,59 @@ static grebe_status sample_size(enum codec_id codec, int level, const unsigned c
     return st;
 }
 
+/* Byte streams are packed each by itself here: that is what becomes of those of a large page, whose
+ * blocks hold bytes of one stream. In a small sample they would share a block. */
+static grebe_status split_size(enum codec_id codec, int level, const unsigned char *values,
+                               size_t width, size_t n, struct pw_scratch *s, size_t *size,
+                               grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+
+    *size = 0;
+    buf_clear(&s->piece);
+    GREBE_TRY(buf_reserve(&s->piece, n * width, err));
+    stream_split_encode(values, width, s->piece.data, n);
+    for (size_t k = 0; k < width; k++) {
+        size_t stream = 0;
+
+        GREBE_TRY(sample_size(codec, level, s->piece.data + k * n, n, s, &stream, err));
+        *size += stream;
+    }
+out:
+    return st;
+}
+
+static bool is_float(const struct pw_chunk *c)
+{
+    return c->leaf->order == PW_ORDER_F32 || c->leaf->order == PW_ORDER_F64;
+}
+
+grebe_status pw_try_codec(const struct pw_chunk *c, const struct pw_config *config,
+                          const unsigned char *values, size_t len, struct pw_scratch *s,
+                          enum pw_packing *out, grebe_error *err)
+{
+    const enum codec_id codec = config->codec;
+    const int level = level_of(config, codec);
+    const size_t n = len / c->leaf->width;
+    size_t plain = 0;
+    size_t split = SIZE_MAX;
+    grebe_status st = GREBE_OK;
+
+    *out = PW_NOT_PACKED;
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    GREBE_TRY(sample_size(codec, level, values, n * c->leaf->width, s, &plain, err));
+    if (is_float(c)) {
+        GREBE_TRY(split_size(codec, level, values, c->leaf->width, n, s, &split, err));
+    }
+    if (min_size(plain, split) * 100 <= n * c->leaf->width * (100 - PW_SAVING_ASKED_PCT)) {
+        *out = split < plain ? PW_PACKED_SPLIT : PW_PACKED;
+    }
+out:
+    return st;
+}
+
 /* Whether a part of the chunk lets hope that the whole saves enough. */
 static grebe_status sample_saves(struct pw_chunk *c, const struct pw_config *config,
                                  struct pw_scratch *s, unsigned pct, bool *out, grebe_error *err)
@@ -154,8 +207,7 @@ static bool is_plain_number(const struct pw_chunk *c)
 
 static bool can_use(const struct pw_chunk *c, const struct way *way)
 {
-    const bool is_float = c->leaf->order == PW_ORDER_F32 || c->leaf->order == PW_ORDER_F64;
-    return codec_is_available(way->codec, true) && (!way->is_split || is_float);
+    return codec_is_available(way->codec, true) && (!way->is_split || is_float(c));
 }
 
 /* The values of a plain page are the end of its body. */
@@ -262,6 +314,34 @@ out:
     return st;
 }
 
+/* With the codec that was asked for: numbers plain or split, whichever is smaller. */
+static grebe_status pack_floats(struct pw_chunk *c, const struct pw_config *config,
+                                struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err)
+{
+    const struct pw_page *p = pw_page_at(c, pw_page_count(c) / 2);
+    enum pw_packing packing = PW_NOT_PACKED;
+    size_t len = 0;
+    grebe_status st = GREBE_OK;
+    const unsigned char *values = page_values(s, c, p, &len);
+
+    len = min_size(len, SAMPLE_BYTES / 8 * c->leaf->width);
+    GREBE_TRY(pw_try_codec(c, config, values, len, s, &packing, err));
+    if (packing == PW_PACKED_SPLIT) {
+        GREBE_TRY(split_pages(c, s, false, err));
+    }
+    GREBE_TRY(pack_all(c, config, config->codec, s, dictionary_stored, err));
+    if (s->packed.len * 100 <= s->body.len * (100 - PW_SAVING_ASKED_PCT)) {
+        c->codec = config->codec;
+        goto out;
+    }
+    if (packing == PW_PACKED_SPLIT) {
+        GREBE_TRY(split_pages(c, s, true, err));
+    }
+    store_raw(c, dictionary_stored);
+out:
+    return st;
+}
+
 /* ---- everything else ---- */
 
 /* LZ4 where it saves enough and zstd not far more, else zstd. CODEC_NONE: neither does. */
@@ -316,6 +396,8 @@ grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
         }
         GREBE_TRY(choose_by_sample(c, config, s, &codec, err));
         is_worth = codec != CODEC_NONE;
+    } else if (is_plain_number(c) && is_float(c) && c->leaf->encoding == PQ_ENCODING_ANY) {
+        return pack_floats(c, config, s, dictionary_stored, err);
     } else {
         GREBE_TRY(sample_saves(c, config, s, pct, &is_worth, err));
     }

@@ -30,6 +30,8 @@ enum {
     PW_PAGE_ROWS_BULK = 20480,      /* where whole columns are read: fewer headers, better ratios */
     PW_PAGE_BYTES_BULK = 256 << 10,
     PW_PAGE_BYTES_MAX = 1 << 30,    /* most that may be asked for */
+    PW_SPLIT_PAGE_BYTES = 256 << 10, /* vectors as packed byte streams; a stream to a block or more … */
+    PW_SPLIT_PAGE_BYTES_BULK = 1 << 20, /* … is what makes them small */
     PW_VECTOR_PAGE_BYTES = 1 << 20,
     PW_VECTOR_PAGE_BYTES_BULK = 16 << 20, /* a page a chunk: read without a copy */
     PW_ALIGN = 64,                  /* of the values of an uncompressed vector page */
@@ -37,6 +39,7 @@ enum {
     PW_DICT_BYTES_MAX_BULK = 512 << 10,
     PW_DICT_ASKED_BYTES_MAX = 1 << 20, /* where the input has a dictionary, or one is asked for */
     PW_DICT_SAMPLE = 1024,
+    PW_SAMPLE_BYTES = 64 << 10,     /* of vectors that a codec is tried on */
     PW_BOUND_BYTES = 64,            /* strings in statistics are cut here */
     PW_LEVELS_MAX = 2 * ARROW_DEPTH_MAX + 2
 };
@@ -285,10 +288,14 @@ struct pw_config {
     bool is_v2;           /* data pages */
     bool is_without_statistics, is_without_page_index, is_without_checksums;
     int64_t page_rows, page_bytes; /* of scalar pages */
+    int64_t split_page_rows, split_page_bytes; /* of vectors in packed byte streams */
     int64_t vector_page_bytes;
     size_t dictionary_bytes_max; /* 0: no dictionary */
     double bloom_rate;
 };
+
+/** Whether a codec pays for values, and on which form of them. */
+enum pw_packing { PW_NOT_PACKED, PW_PACKED, PW_PACKED_SPLIT };
 
 /** Memory of one worker; everything is empty between chunks. */
 struct pw_scratch {
@@ -324,6 +331,14 @@ grebe_status pw_page_header_put(const struct pw_page *p, const struct pw_config 
  */
 grebe_status pw_choose_codec(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, size_t *dictionary_stored, grebe_error *err);
+
+/**
+ * parquet_write_codec.c: what the codec that was asked for makes of some values of a PW_FIXED chunk; floats
+ * are tried as byte streams too.
+ */
+grebe_status pw_try_codec(const struct pw_chunk *c, const struct pw_config *config,
+                          const unsigned char *values, size_t len, struct pw_scratch *s,
+                          enum pw_packing *out, grebe_error *err);
 
 /** parquet_write_vector.c: pages whose values can be addressed in the file. */
 grebe_status pw_encode_addressable(struct pw_chunk *c, const struct pw_config *config,

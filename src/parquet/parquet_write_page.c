@@ -62,13 +62,13 @@ static int64_t rows_done(const struct pw_chunk *c)
 }
 
 /* Pages of at most so many rows and about so many bytes, at least a row each. */
-static grebe_status cut_small(struct pw_chunk *c, const struct pw_config *config, int32_t encoding,
-                              grebe_error *err)
+static grebe_status cut_small(struct pw_chunk *c, int64_t page_rows, int64_t page_bytes,
+                              int32_t encoding, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
 
     while (rows_done(c) < c->n_rows && st == GREBE_OK) {
-        int64_t n = config->page_rows;
+        int64_t n = page_rows;
         struct pw_page p;
 
         for (;;) {
@@ -76,11 +76,11 @@ static grebe_status cut_small(struct pw_chunk *c, const struct pw_config *config
 
             pw_page_range(c, last_page(c), n, &p);
             size = pw_plain_size(c, p.value_begin, p.n_values) + p.n_slots / 4;
-            if (size <= config->page_bytes || p.n_rows == 1) {
+            if (size <= page_bytes || p.n_rows == 1) {
                 break;
             }
             n = max_i64(1, min_i64(p.n_rows - 1,
-                                   (int64_t)((double)p.n_rows * (double)config->page_bytes /
+                                   (int64_t)((double)p.n_rows * (double)page_bytes /
                                              (double)size)));
         }
         st = pw_page_add(c, p.n_rows, encoding, err);
@@ -145,14 +145,22 @@ out:
 /* ---- the open profile ---- */
 
 static grebe_status encode_open(struct pw_chunk *c, const struct pw_config *config,
-                                struct pw_scratch *s, grebe_error *err)
+                                enum pw_packing packing, struct pw_scratch *s, grebe_error *err)
 {
     struct pw_dictionary d = {.s = s};
     int32_t encoding = PQ_PLAIN;
     grebe_status st = GREBE_OK;
 
     GREBE_TRY(pw_choose_encoding(c, config, &d, &encoding, err));
-    GREBE_TRY(cut_small(c, config, encoding, err));
+    if (packing == PW_PACKED_SPLIT) {
+        assert(encoding == PQ_PLAIN && !c->has_dictionary);
+        encoding = PQ_BYTE_STREAM_SPLIT;
+    }
+    if (encoding == PQ_BYTE_STREAM_SPLIT && c->mode == PW_VECTOR && config->codec != CODEC_NONE) {
+        GREBE_TRY(cut_small(c, config->split_page_rows, config->split_page_bytes, encoding, err));
+    } else {
+        GREBE_TRY(cut_small(c, config->page_rows, config->page_bytes, encoding, err));
+    }
     if (c->has_dictionary) {
         GREBE_TRY(pw_dictionary_put_entries(&d, &s->body, err));
         c->dictionary_size = s->body.len;
@@ -307,35 +315,46 @@ out:
 }
 
 static grebe_status encode_decoded(struct pw_chunk *c, const struct pw_config *config,
-                                   struct pw_scratch *s, grebe_error *err)
+                                   enum pw_packing packing, struct pw_scratch *s, grebe_error *err)
 {
     size_t dictionary_stored = 0;
     grebe_status st = GREBE_OK;
 
     buf_clear(&s->body);
     GREBE_TRY(config->is_milvus ? encode_milvus(c, config, s, err)
-                                : encode_open(c, config, s, err));
+                                : encode_open(c, config, packing, s, err));
     GREBE_TRY(pw_choose_codec(c, config, s, &dictionary_stored, err));
     GREBE_TRY(assemble(c, config, s, dictionary_stored, err));
 out:
     return st;
 }
 
-/* Vectors and blobs are addressed in the file, unless a codec was asked for and pays. */
-static grebe_status is_addressable(const struct pw_chunk *c, const struct pw_config *config,
-                                   struct pw_scratch *s, bool *out, grebe_error *err)
-{
-    const size_t sample = min_size(c->values.len, PW_PAGE_BYTES);
-    grebe_status st = GREBE_OK;
+/* ---- the whole ---- */
 
-    *out = !config->is_milvus && c->leaf->store == PW_FIXED && c->n_values > 0 &&
+/* Vectors and blobs may be addressed in the file. */
+static bool may_be_in_place(const struct pw_chunk *c, const struct pw_config *config)
+{
+    return !config->is_milvus && c->leaf->store == PW_FIXED && c->n_values > 0 &&
            (c->mode == PW_VECTOR || c->leaf->is_blob) &&
            (c->leaf->encoding == PQ_ENCODING_ANY || c->leaf->encoding == PQ_PLAIN);
-    if (*out && config->is_codec_asked && config->codec != CODEC_NONE) {
-        buf_clear(&s->packed);
-        st = codec_compress(config->codec, config->level, c->values.data, sample, &s->packed,
-                            &s->ws, err);
-        *out = s->packed.len * 100 > sample * (100 - PW_SAVING_PCT);
+}
+
+/* They are, unless a codec was asked for and pays: a part out of their middle tells. */
+static grebe_status choose_packing(const struct pw_chunk *c, const struct pw_config *config,
+                                   struct pw_scratch *s, enum pw_packing *out, grebe_error *err)
+{
+    const size_t width = c->leaf->width;
+    const size_t n = c->values.len / width;
+    const size_t n_sample = min_size(n, max_size(1, PW_SAMPLE_BYTES / width));
+    grebe_status st = GREBE_OK;
+
+    *out = PW_NOT_PACKED;
+    if (config->is_codec_asked && config->codec != CODEC_NONE) {
+        st = pw_try_codec(c, config, c->values.data + (n - n_sample) / 2 * width, n_sample * width,
+                          s, out, err);
+    }
+    if (*out == PW_PACKED_SPLIT && c->leaf->encoding == PQ_PLAIN) {
+        *out = PW_PACKED;
     }
     return st;
 }
@@ -343,7 +362,8 @@ static grebe_status is_addressable(const struct pw_chunk *c, const struct pw_con
 grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
                              struct pw_scratch *s, grebe_error *err)
 {
-    bool is_direct = false;
+    const bool may_be_direct = may_be_in_place(c, config);
+    enum pw_packing packing = PW_PACKED;
     grebe_status st = GREBE_OK;
 
     c->is_aligned = c->is_in_place = c->has_dictionary = false;
@@ -351,9 +371,19 @@ grebe_status pw_chunk_encode(struct pw_chunk *c, const struct pw_config *config,
     c->uncompressed_size = 0;
     c->codec = CODEC_NONE;
     assert(c->n_rows > 0 && c->pages.len == 0 && c->out.len == 0);
-    GREBE_TRY(is_addressable(c, config, s, &is_direct, err));
-    GREBE_TRY(is_direct ? pw_encode_addressable(c, config, s, err)
-                        : encode_decoded(c, config, s, err));
+    if (may_be_direct) {
+        GREBE_TRY(choose_packing(c, config, s, &packing, err));
+    }
+    if (packing != PW_NOT_PACKED) {
+        GREBE_TRY(encode_decoded(c, config, packing, s, err));
+    }
+    if (packing == PW_NOT_PACKED || (may_be_direct && c->codec == CODEC_NONE)) {
+        buf_clear(&c->pages); /* the sample may have promised what the chunk did not keep */
+        buf_clear(&c->out);
+        c->has_dictionary = false;
+        c->dictionary_size = 0;
+        GREBE_TRY(pw_encode_addressable(c, config, s, err));
+    }
     GREBE_TRY(pw_chunk_statistics(c, config, s, err));
     if (c->leaf->has_bloom) {
         GREBE_TRY(pw_chunk_bloom(c, config, s, err));

@@ -179,6 +179,100 @@ def vector_pages(d, folder):
     assert check_alignment(path, {"v": 4}) == 6
 
 
+def storage_of(path, column):
+    """Codecs, encodings of data pages (from the pages themselves) and stored bytes of a column's chunks."""
+    codecs, encodings, size = set(), set(), 0
+    with open(path, "rb") as f:
+        data = f.read()
+    for group in footer_of(path)[4]:
+        for chunk in group[1]:
+            meta = chunk[3]
+            if meta[3][0].decode() != column:
+                continue
+            codecs.add(meta[4])
+            size += meta[7]
+            at = meta.get(11) or meta[9]
+            end = at + meta[7]
+            while at < end:
+                t = parquet_check.Thrift(data, at)
+                h = t.struct()
+                if h[1] == 0:
+                    encodings.add(h[5][2])
+                at = t.p + h[3]
+    return codecs, encodings, size
+
+
+PLAIN, SPLIT = {0}, {9}
+
+
+@case
+def vectors_with_a_codec(d, folder):
+    """Floats become byte streams where a codec that was asked for gains by it; who asks for none keeps them in place."""
+    numbers = {"none": 0, "snappy": 1, "gzip": 2, "brotli": 4, "zstd": 6, "lz4": 7}
+    for n, dim, share, nullable in ((3000, 96, 0, True), (3000, 96, 0.1, True), (500, 1024, 0, False), (3, 16, 0, True)):
+        t = vectors(n, dim, share, nullable).drop_columns(["blob"])
+        wide = pa.FixedSizeListArray.from_arrays(pa.array(np.random.default_rng(3).random(4 * n)), 4)
+        t = t.append_column("wide", wide)
+        for codec, expected in (("zstd", SPLIT), ("gzip", SPLIT), ("brotli", SPLIT), ("none", PLAIN), (None, PLAIN)):
+            path = run(d, folder, f"codec_{n}_{share}_{codec}", t, compression=codec)
+            if n < 10:
+                continue  # nothing to gain
+            codecs, encodings, size = storage_of(path, "v")
+            assert encodings == expected, (codec, encodings)
+            assert codecs == ({numbers[codec]} if codec and expected == SPLIT else {0}), (codec, codecs)
+            raw = 4 * dim * t.column("v").drop_null().length()
+            assert size < raw * 0.95 if expected == SPLIT else size >= raw, (codec, size, raw)
+            assert storage_of(path, "wide")[1] == expected
+
+
+@case
+def vectors_that_do_not_shrink(d, folder):
+    """Bits of noise stay where they can be addressed, also when the sample promised more than the chunk keeps."""
+    rng = np.random.default_rng(8)
+    n, dim = 4096, 64
+    noise = rng.integers(0, 2**32, n * dim, dtype=np.uint32)
+    noise[(noise >> 23 & 255) == 255] = 1  # neither NaN nor infinity: peers compare by value
+    promising = noise.copy()
+    promising[n * dim // 2 - 3000:n * dim // 2 + 3000] = 0x3f800000
+    for name, bits in (("noise", noise), ("promising", promising)):
+        v = pa.FixedSizeListArray.from_arrays(pa.array(bits.view(np.float32)), dim)
+        for codec in ("zstd", "snappy", "lz4"):
+            path = run(d, folder, f"{name}_{codec}", pa.table({"v": v}), compression=codec, rows=n)
+            assert check_alignment(path, {"v": 4}) >= 1
+
+
+@case
+def other_vectors_with_a_codec(d, folder):
+    """Only floats are split: DuckDB and Polars refuse byte streams of integers, halves and fixed-size binary."""
+    rng = np.random.default_rng(9)
+    n, dim = 2000, 32
+    few = rng.integers(0, 9, n * dim)
+    lists_of = lambda v: pa.FixedSizeListArray.from_arrays(pa.array(v), dim)
+    t = pa.table({"i": lists_of(few.astype(np.int32)), "l": lists_of(few), "h": lists_of(few.astype(np.float16)),
+                  "b": pa.array([bytes(few[i * dim:i * dim + dim].astype(np.uint8)) for i in range(n)], pa.binary(dim)),
+                  "f": lists_of(few.astype(np.float32))})
+    path = run(d, folder, "others", t, compression="zstd", may_refuse="h")
+    for c in "ilhb":
+        assert storage_of(path, c)[:2] == ({6}, PLAIN), c
+    assert storage_of(path, "f")[0] == {6}
+
+
+@case
+def floats_with_a_codec(d, folder):
+    """Columns and uneven lists of floats, too."""
+    rng = np.random.default_rng(10)
+    n = 30000
+    ends = np.concatenate([[0], np.cumsum(rng.integers(0, 5, n))]).astype(np.int32)
+    t = pa.table({"random": rng.random(n), "walk": rng.standard_normal(n).cumsum().astype(np.float32),
+                  "nullable": pa.array(rng.random(n), mask=rng.random(n) < 0.2),
+                  "lists": pa.ListArray.from_arrays(pa.array(ends), pa.array(rng.standard_normal(int(ends[-1])).astype(np.float32)))})
+    path = run(d, folder, "floats", t, compression="zstd", rows=n)
+    for c in t.column_names:
+        assert storage_of(path, c)[:2] == ({6}, SPLIT), (c, storage_of(path, c))
+    path = run(d, folder, "floats_default", t.select(["random", "nullable"]))
+    assert storage_of(path, "random")[1] == PLAIN
+
+
 @case
 def row_groups(d, folder):
     t = vectors(40960, 128).select(["id", "v"])
@@ -207,12 +301,13 @@ def large_rows(d, folder):
 @case
 def thread_independence(d, folder):
     t = table_of({**scalars(4000, 0.1, 9), **lists(4000, 0.1, 9), **nested(4000, 0.1, 9)})
-    names = []
-    for threads in (1, 2, 4, 7):
-        names.append(os.path.join(folder, f"threads_{threads}.parquet"))
-        write(d, names[-1], t, threads=threads, rows=256)
-    first = open(names[0], "rb").read()
-    assert all(open(n, "rb").read() == first for n in names)
+    for table, compression in ((t, None), (vectors(4000, 64), "zstd")):
+        names = []
+        for threads in (1, 2, 4, 7):
+            names.append(os.path.join(folder, f"threads_{threads}_{compression}.parquet"))
+            write(d, names[-1], table, threads=threads, rows=256, compression=compression)
+        first = open(names[0], "rb").read()
+        assert all(open(n, "rb").read() == first for n in names)
 
 
 @case

@@ -69,12 +69,16 @@ def all_of_them(rng):
 
 
 PA = {"write_page_index": True, "max_rows_per_page": 700, "row_group_size": 7000}
+HEADERS = {"max_rows_per_page": 700, "row_group_size": 7000}  # no index: statistics of pages are in their headers
 WRITERS = {
     "pyarrow_index": lambda t, p: pq.write_table(t, p, **PA),
     "pyarrow_index_v2": lambda t, p: pq.write_table(t, p, data_page_version="2.0", compression="zstd", **PA),
     "pyarrow_bloom": lambda t, p: pq.write_table(
         t, p, bloom_filter_options={c: {"ndv": 7000, "fpp": 0.01} for c in ("sorted", "small", "unsigned", "real", "single", "key", "day", "raw")}, **PA),
     "pyarrow_plain": lambda t, p: pq.write_table(t, p, use_dictionary=False, compression="none", **PA),
+    "pyarrow_headers": lambda t, p: pq.write_table(t, p, **HEADERS),
+    "pyarrow_headers_v2": lambda t, p: pq.write_table(t, p, data_page_version="2.0", compression="zstd", **HEADERS),
+    "pyarrow_headers_plain": lambda t, p: pq.write_table(t, p, use_dictionary=False, compression="none", **HEADERS),
     "grebe": lambda t, p: grebe.write(p, t, durable=False),
     "grebe_small": lambda t, p: grebe.write(p, t, durable=False, row_group_rows=1500),
 }
@@ -102,7 +106,8 @@ def test_rows_are_those_of_pyarrow(writer, rows, tmp_path):
             assert few["key"].to_pylist() == want["key"].to_pylist()[:3], where
 
 
-@pytest.mark.parametrize("writer", ["pyarrow_index", "pyarrow_index_v2", "pyarrow_bloom"])
+@pytest.mark.parametrize("writer", ["pyarrow_index", "pyarrow_index_v2", "pyarrow_bloom", "pyarrow_headers", "pyarrow_headers_v2",
+                                    "pyarrow_headers_plain"])
 def test_pages_are_left_out(writer, rows, tmp_path):
     """The plan of a narrow range has a page or two, not a row group."""
     from harness import run

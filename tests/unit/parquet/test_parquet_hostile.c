@@ -501,6 +501,12 @@ static grebe_status use_with_allocator(const grebe_allocator *a, const unsigned 
     GREBE_TRY(r->ops->read(r, NULL, 0, 0, r->chunk_begin[1], &call, &rows, err));
     int64_t ids[2] = { 0, r->n_rows - 1 };
     GREBE_TRY(r->ops->take(r, NULL, 0, ids, 2, &call, &taken, err));
+    for (int c = 0; c < r->schema.n_children && st == GREBE_OK; c++) {
+        struct page_bounds p;
+        st = r->ops->page_bounds(r, c, 0, &p, err);
+        page_bounds_release(&p);
+    }
+    GREBE_TRY(st);
     st = r->ops->check(r, true, &call, drop_finding, &n_findings, err);
 out:
     array_release(&rows);
@@ -521,6 +527,8 @@ static void test_read__no_memory__no_leak(void **state)
                                          "testing/datapage_v2_empty_datapage.snappy.parquet",
                                          "testing/list_columns.parquet",
                                          "milvus/column_group_2.parquet",
+                                         "peers/pa_dictionary_overflows.parquet",
+                                         "peers/pa_page_index.parquet",
                                          "testing/byte_array_decimal.parquet" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct test_allocator t;

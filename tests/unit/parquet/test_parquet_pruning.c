@@ -141,12 +141,32 @@ static size_t check_file(struct fixture *f, struct format_reader *r)
     return n;
 }
 
+struct told_file {
+    const char *name;
+    size_t at_least; /* pages in all columns together that something is told of */
+};
+
+static void check_files(const struct told_file *files, size_t n_files)
+{
+    struct fixture f;
+    open_fixture(&f);
+    for (size_t i = 0; i < n_files; i++) {
+        size_t len = 0;
+        unsigned char *bytes = golden(files[i].name, &len);
+        struct format_reader *r = open_bytes(&f, bytes, len);
+        size_t n = check_file(&f, r);
+        if (n < files[i].at_least) {
+            fail_msg("%s: %zu pages, expected %zu", files[i].name, n, files[i].at_least);
+        }
+        r->ops->close(r);
+        free(bytes);
+    }
+    close_fixture(&f);
+}
+
 static void test_page_bounds__files_with_indexes__hold_every_value(void **state)
 {
-    static const struct {
-        const char *name;
-        size_t at_least; /* pages in all columns together */
-    } files[] = {
+    static const struct told_file files[] = {
         { "pa_small_pages.parquet", 100 },
         { "peers/pa_page_index.parquet", 20 },
         { "peers/pa_page_index_null_pages.parquet", 10 },
@@ -159,19 +179,143 @@ static void test_page_bounds__files_with_indexes__hold_every_value(void **state)
         { "testing/binary_truncated_min_max.parquet", 0 },
     };
     (void)state;
-    struct fixture f;
-    open_fixture(&f);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        size_t len = 0;
-        unsigned char *bytes = golden(files[i].name, &len);
-        struct format_reader *r = open_bytes(&f, bytes, len);
-        size_t n = check_file(&f, r);
-        if (n < files[i].at_least) {
-            fail_msg("%s: %zu pages, expected %zu", files[i].name, n, files[i].at_least);
+    check_files(files, sizeof files / sizeof *files);
+}
+
+static void test_page_bounds__statistics_in_headers__hold_every_value(void **state)
+{
+    static const struct told_file files[] = {
+        { "pa_delta.parquet", 32 },
+        { "pa_small_pages_v1_lz4.parquet", 585 },
+        { "peers/pa_content_defined_chunks.parquet", 127 },
+        { "peers/pa_dictionary_overflows.parquet", 20 },
+        { "peers/pa_encodings_delta_v2.parquet", 20 },
+    };
+    (void)state;
+    check_files(files, sizeof files / sizeof *files);
+}
+
+static void count_finding(void *arg, bool is_error, const char *place, const char *message)
+{
+    (void)place;
+    *(int *)arg += strstr(message, "page header") != NULL || is_error;
+}
+
+/* Whether the bounds of an int32 column's pages are those of its values. */
+static bool is_true_of(const struct page_bounds *p, const struct ArrowArray *a)
+{
+    const int32_t *v = a->buffers[1];
+    for (size_t i = 0; i < p->n; i++) {
+        const struct column_bounds *b = &p->bounds[i];
+        int64_t n_nulls = 0;
+        for (int64_t k = p->row_begin[i]; k < p->row_begin[i + 1]; k++) {
+            if (!bit_get(a->buffers[0], a->offset + k)) {
+                n_nulls++;
+            } else if ((b->has_min && arrow_load_int(b->min, ARROW_INT32, 0) > v[a->offset + k]) ||
+                       (b->has_max && arrow_load_int(b->max, ARROW_INT32, 0) < v[a->offset + k])) {
+                return false;
+            }
         }
-        r->ops->close(r);
-        free(bytes);
+        if (b->has_null_count && b->null_count != n_nulls) {
+            return false;
+        }
     }
+    return true;
+}
+
+/* Every byte of page headers damaged: most of it is seen, and what is not, a deep check finds. */
+static void test_page_bounds__damaged_headers__dropped_or_found_by_check(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct ArrowArray rows = { 0 };
+    grebe_error err = GREBE_ERROR_INIT;
+    size_t len = 0, n_dropped = 0, n_tried = 0, n_untrue = 0;
+    open_fixture(&f);
+    unsigned char *bytes = golden("pa_small_pages_v1_lz4.parquet", &len);
+    struct format_reader *r = open_bytes(&f, bytes, len);
+    int column = column_of(r, "i32");
+    struct pq_file *file = ((struct pq_reader *)r)->file;
+    const struct pq_chunk *meta = chunk_of(r, column, 0);
+    assert_true(meta->column_index_offset == 0);
+    assert_ok(r->ops->read(r, &column, 1, 0, r->chunk_begin[1], &f.call, &rows, &err));
+    size_t begin = (size_t)pq_chunk_range(file, meta).start;
+    const struct pq_pages *pages = file->groups[0].pages[file->schema.columns[column].leaf];
+    assert_true(pages->n > 4);
+    for (uint32_t page = 0; page < pages->n; page++) {
+        size_t at = begin + (size_t)pages->pages[page].offset;
+        for (size_t end = at + pages->pages[page].header_len; at < end; at++) {
+            for (int k = 0; k < 3; k++) {
+                unsigned char was = bytes[at];
+                struct page_bounds p;
+                bytes[at] = (unsigned char)(k == 0 ? was ^ 0x01 : k == 1 ? 0xff : was + 4);
+                struct format_reader *bad = open_bytes(&f, bytes, len);
+                assert_ok(bad->ops->page_bounds(bad, column, 0, &p, &err));
+                n_tried++;
+                n_dropped += p.n == 0;
+                if (!is_true_of(&p, rows.children[0])) {
+                    int n_found = 0;
+                    n_untrue++;
+                    assert_ok(bad->ops->check(bad, true, &f.call, count_finding, &n_found, &err));
+                    assert_true(n_found > 0);
+                }
+                page_bounds_release(&p);
+                bad->ops->close(bad);
+                bytes[at] = was;
+            }
+        }
+    }
+    assert_true(n_dropped * 3 > n_tried);
+    assert_true(n_untrue * 8 < n_tried && n_untrue > 0);
+    array_release(&rows);
+    r->ops->close(r);
+    free(bytes);
+    close_fixture(&f);
+}
+
+/* Bounds of pages that do not reach the chunk's own, or go beyond them, are those of something else. */
+static void test_page_bounds__headers_that_do_not_add_up__nothing_told(void **state)
+{
+    (void)state;
+    struct fixture f;
+    grebe_error err = GREBE_ERROR_INIT;
+    size_t len = 0;
+    open_fixture(&f);
+    unsigned char *bytes = golden("peers/pa_encodings_delta_v2.parquet", &len);
+    struct format_reader *r = open_bytes(&f, bytes, len);
+    int column = column_of(r, "sorted");
+    const struct pq_chunk *meta = chunk_of(r, column, 0);
+    size_t begin = (size_t)pq_chunk_range(((struct pq_reader *)r)->file, meta).start;
+    size_t end = begin + (size_t)meta->total_compressed_size;
+    unsigned char value[2][8];
+    memcpy(value[0], meta->statistics.min_value.data, 8);
+    memcpy(value[1], meta->statistics.max_value.data, 8);
+    r->ops->close(r);
+    for (int k = 0; k < 4; k++) { /* min, then max: inwards, then outwards */
+        struct page_bounds p;
+        unsigned char *at = bytes + begin;
+        for (int n = 0; n < 2; n++) { /* in the fields that are not read, then in those that are */
+            at += n;
+            while (memcmp(at, value[k & 1], 8) != 0) {
+                at++;
+            }
+        }
+        assert_true(at < bytes + end);
+        at[0] = (unsigned char)(at[0] + ((k & 1) == k / 2 ? 1 : -1));
+        r = open_bytes(&f, bytes, len);
+        assert_ok(r->ops->page_bounds(r, column, 0, &p, &err));
+        assert_int_equal(p.n, 0);
+        page_bounds_release(&p);
+        r->ops->close(r);
+        memcpy(at, value[k & 1], 8);
+    }
+    r = open_bytes(&f, bytes, len);
+    struct page_bounds p;
+    assert_ok(r->ops->page_bounds(r, column, 0, &p, &err));
+    assert_true(p.n > 1);
+    page_bounds_release(&p);
+    r->ops->close(r);
+    free(bytes);
     close_fixture(&f);
 }
 
@@ -520,6 +664,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page_bounds__files_with_indexes__hold_every_value),
+        cmocka_unit_test(test_page_bounds__statistics_in_headers__hold_every_value),
+        cmocka_unit_test(test_page_bounds__damaged_headers__dropped_or_found_by_check),
+        cmocka_unit_test(test_page_bounds__headers_that_do_not_add_up__nothing_told),
         cmocka_unit_test(test_page_bounds__index_that_lies__nothing_told),
         cmocka_unit_test(test_page_bounds__damaged_offset_index__true_or_nothing),
         cmocka_unit_test(test_page_bounds__damaged_column_index__no_crash_and_counts_agree),

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "parquet/parquet_format.h"
 #include "parquet/parquet_meta.h"
 #include "test_support.h"
 
@@ -246,27 +247,84 @@ static void test_write__threads_and_batches__same_bytes(void **state)
     struct run r;
     struct file_summary summary;
     grebe_error err = GREBE_ERROR_INIT;
-    struct region *first = NULL;
+    struct region *first[2] = {NULL, NULL};
 
     (void)state;
     run_begin(&r, NULL);
-    for (uint32_t threads = 1; threads <= 5; threads++) {
+    for (uint32_t k = 0; k < 2 * 5; k++) {
+        const uint32_t threads = 1 + k % 5;
         for (int64_t batch = 500; batch <= 8000; batch += 3750) {
             struct format_write_options o = options_of(&r, threads);
             struct region *file = NULL;
 
             o.row_group_rows = 1024;
+            o.compression = k < 5 ? NULL : "zstd";
             assert_ok(write_table(&r, "t", 8000, batch, &o, &summary, &err));
             file = file_of(&r, "t");
-            if (first == NULL) {
-                first = region_keep(file);
+            if (first[k / 5] == NULL) {
+                first[k / 5] = region_keep(file);
             }
-            assert_int_equal(file->len, first->len);
-            assert_memory_equal(file->data, first->data, file->len);
+            assert_int_equal(file->len, first[k / 5]->len);
+            assert_memory_equal(file->data, first[k / 5]->data, file->len);
             region_drop(file);
         }
     }
-    region_drop(first);
+    assert_true(first[1]->len < first[0]->len);
+    region_drop(first[0]);
+    region_drop(first[1]);
+    run_end(&r);
+}
+
+/* Floats of vectors as byte streams, and back. */
+static void test_write__vectors_with_a_codec__split_and_read_back(void **state)
+{
+    static const char *const codecs[] = {"zstd", "gzip"};
+    enum { N = 3000 };
+    struct run r;
+    struct file_summary summary;
+    grebe_error err = GREBE_ERROR_INIT;
+
+    (void)state;
+    run_begin(&r, NULL);
+    for (size_t k = 0; k < 4; k++) {
+        struct arena ar = ARENA_INIT(mem_system());
+        struct format_write_options o = options_of(&r, 1);
+        struct format_reader *reader = NULL;
+        struct ArrowArray rows = {0};
+        struct pq_footer footer;
+
+        o.row_group_rows = 1024;
+        o.compression = codecs[k % 2];
+        o.data_page_version = 1 + (int32_t)k / 2;
+        assert_ok(write_table(&r, "t", N, 1000, &o, &summary, &err));
+        struct region *file = file_of(&r, "t");
+        read_footer(&ar, file, &footer);
+        for (uint32_t g = 0; g < footer.n_row_groups; g++) {
+            const struct pq_chunk *c = &footer.row_groups[g].columns[1];
+
+            assert_int_equal(c->n_encoding_stats, 1);
+            assert_int_equal(c->encoding_stats[0].encoding, PQ_BYTE_STREAM_SPLIT);
+            assert_true(c->codec != PQ_UNCOMPRESSED);
+            assert_true(c->total_compressed_size * 2 < footer.row_groups[g].num_rows * DIM * 4);
+            assert_true(c->offset_index_length > 0 && c->column_index_length == 0);
+        }
+        region_drop(file);
+        assert_ok(parquet_format.open(r.store, "t", NULL, &reader, &err));
+        for (size_t chunk = 0; chunk < reader->n_chunks; chunk++) {
+            const int64_t begin = reader->chunk_begin[chunk];
+            const int column = 1;
+
+            assert_ok(reader->ops->read(reader, &column, 1, begin, reader->chunk_begin[chunk + 1],
+                                        &o.call, &rows, &err));
+            const float *v = rows.children[0]->children[0]->buffers[1];
+            for (int64_t i = 0; i < rows.length * DIM; i++) {
+                assert_true(v[i] == (float)(begin + i / DIM) + (float)(i % DIM) / 32);
+            }
+            array_release(&rows);
+        }
+        reader->ops->close(reader);
+        arena_release(&ar);
+    }
     run_end(&r);
 }
 
@@ -315,7 +373,7 @@ static void test_write__no_memory__reported_and_nothing_leaks(void **state)
     grebe_error err = GREBE_ERROR_INIT;
 
     (void)state;
-    for (int milvus = 0; milvus < 2; milvus++) {
+    for (int k = 0; k < 3; k++) {
         for (size_t n = 1;; n += 1 + n / 64) {
             struct test_allocator t;
             struct run r = {0};
@@ -331,7 +389,8 @@ static void test_write__no_memory__reported_and_nothing_leaks(void **state)
             t.fail_at = n;
             struct format_write_options o = options_of(&r, 1);
             o.row_group_rows = 256;
-            o.is_profile_milvus = milvus;
+            o.is_profile_milvus = k == 1;
+            o.compression = k == 2 ? "zstd" : NULL;
             st = write_table(&r, "t", 700, 300, &o, &summary, &err);
             t.fail_at = 0;
             run_end(&r);
@@ -349,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write__table__footer_and_indexes_true),
         cmocka_unit_test(test_write__threads_and_batches__same_bytes),
+        cmocka_unit_test(test_write__vectors_with_a_codec__split_and_read_back),
         cmocka_unit_test(test_write__no_rows__a_file_without_groups),
         cmocka_unit_test(test_write__cancelled__stops_and_stays_failed),
         cmocka_unit_test(test_write__no_memory__reported_and_nothing_leaks),
