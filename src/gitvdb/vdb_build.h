@@ -130,7 +130,7 @@ grebe_status vdb_index_postings(const struct vdb_built *b, struct buf *out, size
  */
 grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
                              struct vdb_pack *p, bool is_chain, grebe_error *err);
-/** Put in what is pending. */
-grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err);
+/** Put in what is pending. @param is_small Vectors are compressed, by 8 %: they take 10 times as long to read. */
+grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, bool is_small, grebe_error *err);
 
 #endif

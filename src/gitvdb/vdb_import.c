@@ -33,6 +33,9 @@ struct import {
 /* Commits become visible together when so many seconds, and an eighth of the import's time, went by. */
 static const double publish_seconds = 10;
 
+/* More versions than these in a pack are a history, which should be small; fewer are data to be searched fast. */
+static const unsigned small_from = 8;
+
 static double now_seconds(void)
 {
     struct timespec t;
@@ -104,7 +107,7 @@ static grebe_status publish(struct import *im, grebe_error *err)
     if (im->n_pending == 0) {
         return st;
     }
-    GREBE_TRY(vdb_built_finish(im->now, im->pack, err));
+    GREBE_TRY(vdb_built_finish(im->now, im->pack, im->n_pending > small_from, err));
     GREBE_TRY(vdb_publish(im->vdb, im->name, im->has_published ? &im->published : NULL, &im->commit, im->pack, err));
     im->published = im->commit;
     im->has_published = true;

@@ -212,7 +212,7 @@ grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid, c
     if (has_entry(p, oid) || vdb_store_touch(p->repo->store, oid)) {
         return GREBE_OK;
     }
-    return append(p, REF_DELTA, oid, base, delta, len, len < 64 ? 6 : -1, err);
+    return append(p, REF_DELTA, oid, base, delta, len, VDB_RECORDS(0), err);
 }
 
 /* ---- publish ---- */

@@ -104,11 +104,13 @@ grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct bu
 struct vdb_pack;
 /** Nothing is visible before vdb_pack_publish(). @param out Owned, end with vdb_pack_free(). */
 grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_error *err);
+/** As a level: records of so many bytes (vdb_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
+#define VDB_RECORDS(stride) (-2 - (int)(stride))
 /**
  * Put an object into the pack unless the pack or the repository has it.
  *
  * @param bytes Borrowed for the call.
- * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored).
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); VDB_RECORDS().
  */
 grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len,
                           int level, struct vdb_oid *out, grebe_error *err);

@@ -39,8 +39,10 @@ static grebe_status folder_end(struct folder *f, struct vdb_pack *p, struct buf 
 {
     buf_clear(scratch);
     grebe_status st = vdb_tree_encode(f->entries, f->n, scratch, err);
+    const unsigned char *nul = st == GREBE_OK && f->n > 0 ? memchr(scratch->data, 0, scratch->len) : NULL;
+    size_t stride = nul == NULL ? 0 : (size_t)(nul - scratch->data) + 1 + sizeof out->bytes; /* names are of one length */
     f->n = 0;
-    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, -1, out, err) : st;
+    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, VDB_RECORDS(stride), out, err) : st;
 }
 
 /* ---- shards ---- */
@@ -57,12 +59,13 @@ static grebe_status hash_part(void *arg, size_t i, grebe_error *err)
     return GREBE_OK;
 }
 
-static grebe_status store_part(struct vdb_part *part, struct vdb_pack *p, grebe_error *err)
+static grebe_status store_part(struct vdb_part *part, struct vdb_pack *p, bool is_small, grebe_error *err)
 {
     struct vdb_oid oid;
     grebe_status st = GREBE_OK;
     for (int kind = 0; kind < VDB_PART_KINDS && !part->is_stored && st == GREBE_OK; kind++) {
-        st = vdb_pack_add(p, VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, -1, &oid, err);
+        int level = kind == 2 && is_small ? VDB_RECORDS(0) : -1;
+        st = vdb_pack_add(p, VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, level, &oid, err);
     }
     part->is_stored = part->is_stored || st == GREBE_OK;
     return st;
@@ -77,11 +80,11 @@ static grebe_status write_parts(struct vdb_built *b, struct vdb_built *from, con
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         struct vdb_part *old = from == NULL ? NULL : from->parts[i];
         if (old != NULL && !old->is_stored && old != b->parts[i]) { /* pending: an older version of what follows */
-            GREBE_TRY(b->parts[i] == NULL ? store_part(old, p, err) : vdb_history_part(p, old, b->parts[i], err));
+            GREBE_TRY(b->parts[i] == NULL ? store_part(old, p, true, err) : vdb_history_part(p, old, b->parts[i], err));
         }
         if (b->parts[i] != NULL) {
             b->parts[i]->has_oids = true;
-            GREBE_TRY(is_chain ? GREBE_OK : store_part(b->parts[i], p, err));
+            GREBE_TRY(is_chain ? GREBE_OK : store_part(b->parts[i], p, false, err));
         }
     }
 out:
@@ -142,7 +145,7 @@ static grebe_status write_postings(struct vdb_built *b, struct vdb_pack *p, stru
     for (uint32_t c = 0; c < b->k; c++) {
         size_t start = c == 0 ? 0 : end[c - 1];
         struct vdb_oid oid;
-        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, blobs.data + start, end[c] - start, -1, &oid, err));
+        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, blobs.data + start, end[c] - start, VDB_RECORDS(6), &oid, err));
         folder_add_numbered(f, &oid, 4, c, ".bin");
     }
     GREBE_TRY(folder_end(f, p, scratch, out, err));
@@ -161,7 +164,7 @@ static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, str
     GREBE_TRY(write_postings(b, p, f, scratch, &postings, err));
     buf_clear(scratch);
     GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, scratch, err));
-    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, -1, &codebook, err));
+    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, VDB_RECORDS(0), &codebook, err));
     folder_add(f, MODE_BLOB, &codebook, "codebook.bin");
     folder_add(f, MODE_TREE, &postings, "postings");
     folder_add(f, MODE_BLOB, &b->sample_oid, "sample.bin");
@@ -205,12 +208,12 @@ out:
     return st;
 }
 
-grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err)
+grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, bool is_small, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         if (b->parts[i] != NULL) {
-            GREBE_TRY(store_part(b->parts[i], p, err));
+            GREBE_TRY(store_part(b->parts[i], p, is_small, err));
         }
     }
     if (b->sample_blob.len != 0) {

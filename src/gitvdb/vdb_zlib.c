@@ -9,6 +9,8 @@
 
 #include "base/checked.h"
 #include "codec/codec_compress.h"
+#include "gitvdb/vdb_records.h"
+#include "gitvdb/vdb_repo.h"
 
 enum {
     STEP_MAX = 1 << 30,     /* zlib counts in unsigned int */
@@ -161,8 +163,11 @@ static grebe_status shrinks(struct vdb_deflater *d, const unsigned char *bytes, 
 grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
                          grebe_error *err)
 {
-    assert(level >= -1 && level <= 9);
+    assert(level <= 9);
     grebe_status st = GREBE_OK;
+    if (level < -1) {
+        return vdb_deflate_records(&d->sample, bytes, len, (size_t)(VDB_RECORDS(0) - level), out, err);
+    }
     if (level == -1 && len > WHOLE_MAX) {
         bool is_worth_it = false;
         st = shrinks(d, bytes, len, &is_worth_it, err);
