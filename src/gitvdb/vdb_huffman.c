@@ -95,11 +95,11 @@ static void limit_depths(uint32_t *at_depth, unsigned most)
 
 static uint16_t reversed(uint32_t code, unsigned len)
 {
-    uint32_t out = 0;
-    for (unsigned i = 0; i < len; i++) {
-        out |= (code >> i & 1) << (len - 1 - i);
-    }
-    return (uint16_t)out;
+    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+    code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
+    code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
+    return (uint16_t)(code >> (16 - len));
 }
 
 void vdb_huffman_from(const uint8_t *len, unsigned n, struct vdb_huffman *out)
