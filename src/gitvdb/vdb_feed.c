@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gitvdb/vdb_points_internal.h"
+
 static grebe_status begin_text(struct vdb_feed *f, grebe_error *err)
 {
     grebe_read_fn read = f->lines.read;
@@ -30,46 +32,21 @@ static grebe_status next_line(struct vdb_feed *f, struct vdb_points *p, bool *go
     return error_wrap(err, st, "%s line %llu", f->name, (unsigned long long)f->lines.line);
 }
 
-static uint64_t points_bytes(const struct vdb_points *p)
+/* Points that vdb_feed_next() moved come back. */
+static void take_back(struct vdb_feed *f)
 {
-    return (uint64_t)p->n * p->dim * sizeof(float) + p->ids.len + p->payloads.len + p->n * 16;
-}
-
-grebe_status vdb_feed_lines(struct vdb_feed *f, const grebe_allocator *a, grebe_read_fn read,
-                            int (*rewind)(void *read_ctx), void *read_ctx, const char *name, grebe_error *err)
-{
-    bool got = true;
-    grebe_status st = GREBE_OK;
-    *f = (struct vdb_feed){ .a = a, .name = name, .rewind = rewind, .is_kept = true };
-    vdb_points_init(&f->kept, a);
-    vdb_lines_init(&f->lines, a, read, read_ctx, name);
-    for (;;) {
-        GREBE_TRY(next_line(f, &f->kept, &got, err));
-        if (!got) {
-            break;
-        }
-        f->n++;
-        if (!f->is_kept || ((f->n & 1023) == 0 && points_bytes(&f->kept) > VDB_FEED_KEEP)) {
-            f->is_kept = false;
-            vdb_points_clear(&f->kept);
-        }
+    if (f->lent != NULL) {
+        struct vdb_points p = *f->lent;
+        *f->lent = f->kept;
+        f->kept = p;
+        f->lent = NULL;
     }
-    f->dim = f->kept.dim;
-    if (f->n == 0) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected points, found none", name);
-        goto out;
-    }
-    if (!f->is_kept) {
-        vdb_points_release(&f->kept);
-        GREBE_TRY(begin_text(f, err));
-    }
-out:
-    return st;
 }
 
 grebe_status vdb_feed_rewind(struct vdb_feed *f, grebe_error *err)
 {
     f->at = 0;
+    take_back(f);
     return f->is_kept ? GREBE_OK : begin_text(f, err);
 }
 
@@ -85,8 +62,17 @@ grebe_status vdb_feed_next(struct vdb_feed *f, uint64_t most, struct vdb_points 
 {
     grebe_status st = GREBE_OK;
     bool got = true;
+    take_back(f);
     vdb_points_clear(batch);
-    batch->dim = 0;
+    vdb_points_set_dim(batch, f->dim);
+    if (f->is_kept && f->at == 0 && most >= f->n) {
+        struct vdb_points p = *batch;
+        *batch = f->kept;
+        f->kept = p;
+        f->lent = batch;
+        f->at = f->n;
+        return st;
+    }
     for (uint64_t i = 0; i < most && f->at < f->n && got && st == GREBE_OK; i++) {
         st = f->is_kept ? copy_point(batch, &f->kept, (size_t)f->at, err) : next_line(f, batch, &got, err);
         f->at += got && st == GREBE_OK;

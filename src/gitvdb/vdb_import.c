@@ -241,7 +241,8 @@ grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read
     if (st != GREBE_OK) {
         return st;
     }
-    st = vdb_feed_lines(&feed, vdb->a, read, rewind, read_ctx, o.name, err);
+    struct vdb_work work = vdb_work_of(vdb, o.call);
+    st = vdb_feed_lines(&feed, &work, read, rewind, read_ctx, o.name, o.batch_size, err);
     st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
     vdb_feed_release(&feed);
     return st;

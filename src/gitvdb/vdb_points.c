@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_points.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -219,5 +220,27 @@ out:
         p->payloads.len = payloads_len;
         vdb_points_set_dim(p, dim_before);
     }
+    return st;
+}
+
+grebe_status vdb_points_append(struct vdb_points *p, const struct vdb_points *more, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    uint64_t ids_len = p->ids.len, payloads_len = p->payloads.len;
+    if (more->n == 0) {
+        return st;
+    }
+    assert(p->n == 0 || p->dim == more->dim);
+    vdb_points_set_dim(p, more->dim);
+    GREBE_TRY(buf_put(&p->ids, more->ids.data, more->ids.len, err));
+    GREBE_TRY(buf_put(&p->payloads, more->payloads.data, more->payloads.len, err));
+    for (size_t i = 0; i < more->n; i++) {
+        GREBE_TRY(vdb_points_reserve_row(p, err));
+        memcpy(p->vectors + p->n * p->dim, more->vectors + i * p->dim, p->dim * sizeof *p->vectors);
+        p->id_end[p->n] = ids_len + more->id_end[i];
+        p->payload_end[p->n] = payloads_len + more->payload_end[i];
+        p->n++;
+    }
+out:
     return st;
 }

@@ -40,6 +40,10 @@ grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const
  */
 grebe_status vdb_points_add_line(struct vdb_points *p, const char *line, size_t len, grebe_error *err);
 
+/** Add all points of another one, which has the same dimension when neither is empty. GREBE_OK; GREBE_ENOMEM; GREBE_ELIMIT (p
+ *  has some of them then). */
+grebe_status vdb_points_append(struct vdb_points *p, const struct vdb_points *more, grebe_error *err);
+
 /** That every component is finite: GREBE_OK; GREBE_EINVAL with the id. */
 grebe_status vdb_points_check(const struct vdb_points *p, grebe_error *err);
 
