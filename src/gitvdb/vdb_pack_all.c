@@ -9,7 +9,7 @@
 
 enum {
     CHUNK_BYTES = 64 << 10, /* of objects that one thread takes at a time */
-    WAVE = 16               /* chunks whose entries are in memory at a time */
+    WAVE = 8              /* chunks whose entries are in memory at a time */
 };
 
 /* An entry that is ready; len 0: the pack or the repository has the object. */

@@ -94,7 +94,8 @@ struct block {
     bool is_last;
     uint16_t *tokens; /* a byte, or 256 and the length of a match; not used without a stride */
     size_t n_tokens;
-    uint32_t literal_counts[LITERALS], distance_counts[DISTANCES];
+    uint32_t literal_counts[VDB_HUFFMAN_SYMBOLS]; /* the fixed code has two symbols that nothing uses */
+    uint32_t distance_counts[DISTANCES];
     struct vdb_huffman literals, distances, lengths;
     struct symbol runs[LITERALS + DISTANCES]; /* the lengths of both codes as symbols of `lengths` */
     size_t n_runs;
