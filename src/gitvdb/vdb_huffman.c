@@ -5,9 +5,14 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SYMBOL_BITS = 9, SYMBOL_MASK = (1 << SYMBOL_BITS) - 1, DEPTHS = VDB_HUFFMAN_SYMBOLS };
+enum {
+    SYMBOL_BITS = 9,
+    SYMBOL_MASK = (1 << SYMBOL_BITS) - 1,
+    DEPTHS = VDB_HUFFMAN_SYMBOLS,
+    RARE = 64 /* counts below are sorted by counting: in small objects nearly all are */
+};
 
-/* Shell's sort: keys are a few hundred at most, and thousands of small objects are compressed one by one. */
+/* Shell's sort: keys are a few hundred at most. */
 static void sort(uint32_t *keys, size_t n)
 {
     static const size_t gaps[] = { 132, 57, 23, 10, 4, 1 };
@@ -27,19 +32,36 @@ static void sort(uint32_t *keys, size_t n)
 /* Symbols with a count as count << SYMBOL_BITS | symbol, ascending. Symbols without one fill up to two. */
 static size_t sorted_keys(const uint32_t *counts, unsigned n, uint32_t *keys)
 {
-    size_t used = 0;
+    uint32_t next[RARE + 1] = { 0 }; /* where the next symbol of each count goes */
+    uint32_t filler[2] = { n, n };
+    size_t used = 0, n_rare = 0;
     for (unsigned i = 0; i < n; i++) {
         assert(counts[i] < 1u << (32 - SYMBOL_BITS));
-        if (counts[i] != 0) {
-            keys[used++] = counts[i] << SYMBOL_BITS | i;
-        }
+        used += counts[i] != 0;
+        next[counts[i] < RARE ? counts[i] + 1 : 0] += counts[i] != 0;
     }
-    for (unsigned i = 0; used < 2; i++) {
+    for (unsigned i = 0, k = 0; used < 2; i++) { /* counts as if they were there once */
         if (counts[i] == 0) {
-            keys[used++] = 1u << SYMBOL_BITS | i;
+            filler[k++] = i;
+            next[2]++;
+            used++;
         }
     }
-    sort(keys, used);
+    next[0] = 0;
+    for (unsigned c = 1; c <= RARE; c++) {
+        n_rare += next[c];
+        next[c] = (uint32_t)n_rare;
+    }
+    size_t at = n_rare;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t count = i == filler[0] || i == filler[1] ? 1 : counts[i];
+        if (count >= RARE) {
+            keys[at++] = count << SYMBOL_BITS | i;
+        } else if (count > 0) {
+            keys[next[count]++] = count << SYMBOL_BITS | i;
+        }
+    }
+    sort(keys + n_rare, at - n_rare);
     return used;
 }
 
