@@ -25,7 +25,7 @@ int cmd_vdb(struct cli *cli)
         return code < 0 ? 0 : code;
     }
     const char *path = getenv("GIT_VDB_REPO");
-    w.db = w.db != NULL ? w.db : path != NULL && *path != '\0' ? path : ".git-vdb";
+    w.db = w.db != NULL ? w.db : path != NULL ? path : ".git-vdb";
     if (!w.command->needs_no_repository && grebe_vdb_open(cli->ctx, w.db, w.command->mode, &w.vdb, &err) != GREBE_OK) {
         return vdb_error(&w, &err);
     }

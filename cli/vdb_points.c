@@ -119,13 +119,13 @@ static int upsert_file(struct vdb_words *w, const char *path)
     return code;
 }
 
-/* A file must hold JSON; a word may also be numbers with commas between. */
+/* A file must hold JSON, an array or an object; a word may be numbers with commas between, or an array. */
 static int vector_text(struct vdb_words *w, const char *word, const char **out)
 {
     size_t len;
     if (access(word, F_OK) != 0) {
         *out = word;
-        return 0;
+        return word[strspn(word, " \t\r\n")] != '{' ? 0 : vdb_usage(w, "--vector: expected 0.1,0.2 or a JSON array, found an object");
     }
     int code = vdb_read_all(w, word, out, &len);
     const char *first = code == 0 ? *out + strspn(*out, " \t\r\n") : "";
@@ -158,8 +158,8 @@ int vdb_run_upsert(struct vdb_words *w)
     if (has_file + vdb_has(w, "input") + (has_id || has_vector) > 1) {
         return vdb_usage(w, "expected one of FILE and --id with --vector, found several");
     }
-    if (has_id != has_vector || (vdb_has(w, "payload") && !has_id)) {
-        return vdb_usage(w, "--id, --vector and --payload make one point: expected --id and --vector");
+    if (has_id != has_vector) {
+        return vdb_usage(w, "expected --id and --vector together, found one");
     }
     if (has_id) {
         return upsert_one(w);

@@ -122,7 +122,7 @@ static int take_global(struct parser *p, const struct vdb_option *o, const char 
         return set_form(p->w, value);
     }
     p->w->db = value;
-    return 0;
+    return *value != '\0' ? 0 : vdb_usage(p->w, "--%s: expected a path, found an empty word", o->name);
 }
 
 static void add_value(struct vdb_words *w, struct vdb_given *g, const char *value)
