@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trees, commits, deltas and zlib streams of Git from any bytes. A tree that is taken is encoded to the same bytes; what the reader of
- * streams takes, zlib takes too.
+ * Trees, commits, deltas and zlib streams of Git from any bytes. A tree that is taken is encoded to the same bytes;
+ * what the reader of streams takes, zlib takes too.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -29,3 +29,11 @@ if(TARGET room_parquet AND NOT GREBE_SANITIZE)
     add_library(parquet_driver SHARED ${CMAKE_CURRENT_SOURCE_DIR}/tools/parquet_driver.c)
     target_link_libraries(parquet_driver PRIVATE room_parquet)
 endif()
+
+# Kernels with variants: the same tests without vector instructions.
+foreach(test test_vdb_ivf test_vdb_search)
+    if(TARGET gitvdb_${test})
+        add_test(NAME unit.gitvdb.${test}.scalar COMMAND gitvdb_${test})
+        set_tests_properties(unit.gitvdb.${test}.scalar PROPERTIES LABELS short TIMEOUT 300 ENVIRONMENT GREBE_SIMD=scalar)
+    endif()
+endforeach()

@@ -3,8 +3,10 @@
 #define GREBE_GITVDB_H
 
 /*
- * Collections of vectors in a Git repository, in the format of git-vdb (docs/format/gitvdb.md): equal content has the same tree id
- * whoever wrote it. Every write is a commit on refs/git-vdb/collections/NAME. A point has an id (a string or an unsigned
+ * Collections of vectors in a Git repository, in the format of git-vdb (docs/format/gitvdb.md): equal content has
+ *         the same tree id
+ * whoever wrote it. Every write is a commit on refs/git-vdb/collections/NAME. A point has an id (a string or an
+ *         unsigned
  * number), a vector of floats, and a payload (a JSON object).
  *
  * Results are values that can be looked at, printed as git-vdb prints them, or taken as Arrow rows.
@@ -35,7 +37,8 @@ typedef enum grebe_vdb_mode {
 /**
  * Open a repository: bare, normal, a worktree, with alternates; no search in the folders above.
  *
- * While a repository is open, libgit2's own check of hashes is off in the process (SHA-1 is checked here, three times as fast).
+ * While a repository is open, libgit2's own check of hashes is off in the process (SHA-1 is checked here, three
+ *         times as fast).
  *
  * @param ctx  Borrowed; must outlive the repository and its results.
  * @param out  Owned by the caller, close with grebe_vdb_close(); NULL on failure.
@@ -47,7 +50,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_open(grebe_context *ctx, const
 /** @param vdb NULL is accepted. */
 GREBE_API void grebe_vdb_close(grebe_vdb *vdb);
 
-/** What `init` prints: {"bare":…,"collections":[],"repository":…}. */
+/**
+ * What `init` prints: {"bare":…,"collections":[],"repository":…}.
+ * @return GREBE_OK; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_describe(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
 
 /** How a collection is made. All of it is part of the root id. */
@@ -65,15 +71,30 @@ typedef struct grebe_vdb_config {
         sizeof(grebe_vdb_config), (dim), 0, 1000, 96, 10000, 2                 \
     }
 
-/** Make an empty collection. GREBE_EEXISTS: there is one. @param out Its info. */
+/**
+ * Make an empty collection. GREBE_EEXISTS: there is one.
+ *
+ * @param out Its info.
+ * @return GREBE_OK; GREBE_EEXISTS; GREBE_EINVAL (name, configuration); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_create(grebe_vdb *vdb, const char *name, const grebe_vdb_config *config,
                                                          grebe_vdb_result **out, grebe_error *err);
-/** {"collections":[info…]} in the order of the names. */
+/**
+ * {"collections":[info…]} in the order of the names.
+ * @return GREBE_OK; GREBE_ECORRUPT; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_list(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
-/** @param at A revision; NULL: now. */
+/**
+ * @param at A revision; NULL: now.
+ * @return GREBE_OK; GREBE_EINVAL (name); GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with the
+ *         path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_info(grebe_vdb *vdb, const char *name, const char *at,
                                                        grebe_vdb_result **out, grebe_error *err);
-/** Remove the reference; objects stay until git collects them. */
+/**
+ * Remove the reference; objects stay until git collects them.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECONFLICT (somebody committed meanwhile); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_drop(grebe_vdb *vdb, const char *name, grebe_vdb_result **out,
                                                        grebe_error *err);
 
@@ -91,16 +112,20 @@ typedef struct grebe_vdb_write_options {
     }
 
 /**
- * Insert and replace points that come as lines of JSON: {"id":…,"vector":[…],"payload":{…}}. The whole text is read and checked before
- * anything is written. A collection that is missing is made with the dimension of the first point, in the commit that holds the points.
+ * Insert and replace points that come as lines of JSON: {"id":…,"vector":[…],"payload":{…}}. The whole text is read
+ *         and checked before
+ * anything is written. A collection that is missing is made with the dimension of the first point, in the commit
+ *         that holds the points.
  *
- * Commits of a long import reach the repository together: every few seconds, at the end, and before an error is reported.
+ * Commits of a long import reach the repository together: every few seconds, at the end, and before an error is
+ *         reported.
  * Somebody else's commit in between ends the import with GREBE_ECONFLICT; what was published stays.
  *
  * @param read Called twice from the start: see `rewind`. Until it gives 0 bytes.
  * @param rewind Starts the text again; errno value on failure.
  * @param out  {"root":…,"affected_points":…}
- * @return GREBE_OK; GREBE_EINVAL (a line, with its number; no points; an id twice in a batch); GREBE_ECONFLICT; GREBE_EIO; GREBE_ECORRUPT;
+ * @return GREBE_OK; GREBE_EINVAL (a line, with its number; no points; an id twice in a batch); GREBE_ECONFLICT;
+ *         GREBE_EIO; GREBE_ECORRUPT;
  *         GREBE_ELIMIT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read,
@@ -109,7 +134,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, c
                                                                grebe_vdb_result **out, grebe_error *err);
 
 /**
- * As grebe_vdb_upsert_lines() for Arrow rows: a column "id" (text or integers), a column "vector" (lists of floats), and the payload: a
+ * As grebe_vdb_upsert_lines() for Arrow rows: a column "id" (text or integers), a column "vector" (lists of floats),
+ *         and the payload: a
  * column "payload" with JSON text or a struct, and every other column as a member of its name.
  *
  * @param rows Taken over and released, also on failure.
@@ -123,8 +149,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, co
  * Insert or replace one point.
  *
  * @param id      A word as in grebe_vdb_select. Borrowed.
- * @param vector  Numbers with commas between, each read to the nearest float; or JSON: an array, or an object with "vector". Borrowed.
+ * @param vector  Numbers with commas between, each read to the nearest float; or JSON: an array, or an object with
+ *         "vector". Borrowed.
  * @param payload A JSON object; NULL: {}. Borrowed.
+ * @return As grebe_vdb_upsert_lines().
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, const char *name, const char *id,
                                                                const char *vector, const char *payload,
@@ -145,7 +173,12 @@ typedef struct grebe_vdb_select {
         sizeof(grebe_vdb_select), 0, 0, 0, 0, false                            \
     }
 
-/** Delete points by id or filter: one commit, also when nothing matched. */
+/**
+ * Delete points by id or filter: one commit, also when nothing matched.
+ * @return GREBE_OK; GREBE_EINVAL (neither ids nor filter; filter); GREBE_ECONFLICT (the root is not the expected
+ *         one, or others were faster again and again); GREBE_ENOTFOUND (no such collection or revision);
+ *         GREBE_ECORRUPT with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                          const grebe_vdb_write_options *options, grebe_vdb_result **out,
                                                          grebe_error *err);
@@ -165,7 +198,11 @@ typedef struct grebe_vdb_read_options {
         sizeof(grebe_vdb_read_options), 0, false, false, 0, UINT64_MAX, 0, 0, 0 \
     }
 
-/** Points in the order of their ids: {"root":…,"points":[…]}. Given ids only: the shards that they lie in are read. */
+/**
+ * Points in the order of their ids: {"root":…,"points":[…]}. Given ids only: the shards that they lie in are read.
+ * @return GREBE_OK; GREBE_EINVAL (filter); GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with the
+ *         path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                       const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                       grebe_error *err);
@@ -174,10 +211,14 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_get(grebe_vdb *vdb, const char
  *
  * @param write As for grebe_print_rows().
  * Memory: the collection and one line.
+ * @return GREBE_OK; GREBE_EIO (also: write failed); GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_read_options *options,
                                                          grebe_write_fn write, void *write_ctx, grebe_error *err);
-/** {"root":…,"count":…} */
+/**
+ * {"root":…,"count":…}
+ * @return As grebe_vdb_get().
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_count(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                         const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                         grebe_error *err);
@@ -203,59 +244,101 @@ typedef struct grebe_vdb_query {
     }
 
 /**
- * Nearest points by cosine, best first, equal scores by id: {"root":…,"points":[{"id","score",…}],"stats":{…}}; for several vectors
+ * Nearest points by cosine, best first, equal scores by id: {"root":…,"points":[{"id","score",…}],"stats":{…}}; for
+ *         several vectors
  * one such object each in "results".
  *
  * What was read stays in memory for later searches of the same root through the same grebe_vdb.
+ * @return GREBE_OK; GREBE_EINVAL (dimension, components, vector space, filter); GREBE_ENOTFOUND (also: the id);
+ *         GREBE_ECORRUPT; GREBE_ECANCELLED; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_search(grebe_vdb *vdb, const char *name, const grebe_vdb_query *query,
                                                          const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                          grebe_error *err);
 
-/** Newest first along first parents, at most `limit`. @param at A revision; NULL: now. */
+/**
+ * Newest first along first parents, at most `limit`.
+ *
+ * @param at A revision; NULL: now.
+ * @return GREBE_OK; GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with the path in the tree;
+ *         GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_history(grebe_vdb *vdb, const char *name, uint64_t limit,
                                                           grebe_vdb_result **out, grebe_error *err);
-/** A new commit with the tree of an old revision. */
+/**
+ * A new commit with the tree of an old revision.
+ * @return GREBE_OK; GREBE_EINVAL (neither commit nor tree); GREBE_ECONFLICT (the root is not the expected one, or
+ *         others were faster again and again); GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with
+ *         the path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_restore(grebe_vdb *vdb, const char *name, const char *revision,
                                                           grebe_vdb_result **out, grebe_error *err);
-/** What differs between two revisions: ids added, removed, changed; objects and bytes shared. */
+/**
+ * What differs between two revisions: ids added, removed, changed; objects and bytes shared.
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with the path in
+ *         the tree; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_diff(grebe_vdb *vdb, const char *name, const char *left,
                                                        const char *right, grebe_vdb_result **out, grebe_error *err);
 /**
  * Check a collection.
  *
  * @param is_full Compute the index anew and compare.
- * @param out     {"root":…,"full":…,"point_count":…,"checked_buckets":…,"valid":true}; on GREBE_ECORRUPT the first problem is the
+ * @param out     {"root":…,"full":…,"point_count":…,"checked_buckets":…,"valid":true}; on GREBE_ECORRUPT the first
+ *         problem is the
  *                message and *out NULL, unless all_problems: then it lists every problem ("problems", "valid":false).
+ * @return GREBE_OK: nothing found; GREBE_ECORRUPT: see out; GREBE_ENOTFOUND; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at, bool is_full,
                                                            bool all_problems, grebe_vdb_result **out, grebe_error *err);
-/** Every collection of the repository: {"collections":…,"database":…,"reports":[…],"valid":…}. */
+/**
+ * Every collection of the repository: {"collections":…,"database":…,"reports":[…],"valid":…}.
+ * @return GREBE_OK; GREBE_ECORRUPT: *out says which; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_doctor(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
 
-/** @param remote A name of the repository's configuration, a path or an address. GREBE_ECONFLICT: not a fast-forward. */
+/**
+ * @param remote A name of the repository's configuration, a path or an address. GREBE_ECONFLICT: not a fast-forward.
+ * @return GREBE_OK; GREBE_ENOTFOUND (collection, remote); GREBE_ECONFLICT; GREBE_ENETWORK; GREBE_EAUTH; GREBE_EIO;
+ *         GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote,
                                                        grebe_vdb_result **out, grebe_error *err);
+/** Fetch the collection from a remote and fast-forward to it; a collection that is not here yet is made. @return As grebe_vdb_push(). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote,
                                                        grebe_vdb_result **out, grebe_error *err);
 
-/** A second reference to the same commit. */
+/**
+ * A second reference to the same commit.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EEXISTS; GREBE_EINVAL (name); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to,
                                                        grebe_vdb_result **out, grebe_error *err);
+/** Another name; the old one is gone. @return As grebe_vdb_copy(); GREBE_ECONFLICT (somebody committed to the old name meanwhile). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to,
                                                          grebe_vdb_result **out, grebe_error *err);
 /**
  * Merge another revision into a collection, point by point by id: what changed on one side only is taken from there.
  *
- * @param prefer 0: ids that changed differently on both sides are conflicts: GREBE_ECONFLICT, nothing is written, *out lists them;
+ * @param prefer 0: ids that changed differently on both sides are conflicts: GREBE_ECONFLICT, nothing is written,
+ *         *out lists them;
  *               1: ours is kept; 2: theirs is taken.
+ * @return GREBE_OK; GREBE_ECONFLICT; GREBE_EINVAL (no commit; another dimension); GREBE_ENOTFOUND (no such
+ *         collection or revision); GREBE_ECORRUPT with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_merge(grebe_vdb *vdb, const char *name, const char *revision, int prefer,
                                                         grebe_vdb_result **out, grebe_error *err);
-/** Points, shards, centroids, bytes of vectors, payloads, ids and index, objects. */
+/**
+ * Points, shards, centroids, bytes of vectors, payloads, ids and index, objects.
+ * @return GREBE_OK; GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT with the path in the tree;
+ *         GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_stats(grebe_vdb *vdb, const char *name, const char *at,
                                                         grebe_vdb_result **out, grebe_error *err);
-/** Pack the repository and drop what nothing refers to and is older than grace_seconds. */
+/**
+ * Pack the repository and drop what nothing refers to and is older than grace_seconds.
+ * @return GREBE_OK; GREBE_EUNSUPPORTED (git is not installed); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_gc(grebe_vdb *vdb, int64_t grace_seconds, grebe_vdb_result **out,
                                                      grebe_error *err);
 
@@ -268,15 +351,19 @@ typedef enum grebe_vdb_form {
     GREBE_VDB_JSONL = 2   /**< a line for each point, collection, commit or report */
 } grebe_vdb_form;
 
-/** @param write Called with pieces of the text, which ends with a line feed; as for grebe_print (grebe/print.h). */
+/**
+ * @param write Called with pieces of the text, which ends with a line feed; as for grebe_print (grebe/print.h).
+ * @return GREBE_OK; GREBE_EIO (write failed); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_print(const grebe_vdb_result *result, grebe_vdb_form form,
                                                                grebe_write_fn write, void *write_ctx, grebe_error *err);
-/** The root as 40 hexadecimal digits; NULL: the result has none. Borrowed from the result. */
+/** @return The root as 40 hexadecimal digits; NULL: the result has none. Borrowed from the result. */
 GREBE_API const char *grebe_vdb_result_root(const grebe_vdb_result *result);
-/** affected_points, count; 0 where there is none. */
+/** @return affected_points or count, points found, collections, commits or problems listed; 0 where there is nothing to count. */
 GREBE_API uint64_t grebe_vdb_result_count(const grebe_vdb_result *result);
 /**
- * Points of get and search as rows: "query" (int32, searches of several vectors), "id", "score" (float), "vector", "payload" (JSON text).
+ * Points of get and search as rows: "query" (int32, searches of several vectors), "id", "score" (float), "vector",
+ *         "payload" (JSON text).
  * "id" is uint64 when all ids are numbers, text when all are strings, else text with each id as JSON.
  *
  * @param out Struct array and its schema, owned by the caller.
@@ -284,7 +371,12 @@ GREBE_API uint64_t grebe_vdb_result_count(const grebe_vdb_result *result);
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_rows(const grebe_vdb_result *result, struct ArrowArray *out,
                                                               struct ArrowSchema *out_schema, grebe_error *err);
-/** The same as a stream of one batch. @param out Owned by the caller. */
+/**
+ * The same as a stream of one batch.
+ *
+ * @param out Owned by the caller.
+ * @return As grebe_vdb_result_rows().
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_stream(const grebe_vdb_result *result, struct ArrowArrayStream *out,
                                                                 grebe_error *err);
 /** @param result NULL is accepted. */

@@ -216,39 +216,30 @@ static uint32_t nearest_close(const struct vdb_assigner *s, const float *v, doub
     return nearest_exact(s, v, scores, nextafterf((float)((double)best - 2 * error), -INFINITY));
 }
 
-/* One point, from what the kernel found in each lane. */
-static uint32_t nearest_of(const struct vdb_assigner *s, const float *v, const struct vdb_best *b)
+/* One point, from what the kernels found. */
+static uint32_t nearest_of(const struct vdb_assigner *s, const float *v, const struct vdb_winner *w, float norm2)
 {
-    const float norm2 = s->kernels->norm2(v, s->dim);
-    float first = b->first[0], second = b->second[0];
-    uint32_t lane = 0;
-
-    if (!(norm2 >= VDB_NORM2_MIN && norm2 <= VDB_NORM2_MAX)) {
+    if (!vdb_norm2_is_safe(norm2)) {
         return nearest_exact(s, v, NULL, 0.0F);
-    }
-    for (uint32_t l = 1; l < VDB_LANES; l++) {
-        const float other = b->first[l] < first ? b->first[l] : first; /* the one that loses */
-        second = other > second ? other : second;
-        second = b->second[l] > second ? b->second[l] : second;
-        lane = b->first[l] > first ? l : lane;
-        first = b->first[l] > first ? b->first[l] : first;
     }
     /* |x| from a sum in f32 is itself off by a little, which 1.01 covers. */
     const double error = s->error * 1.01 * sqrt((double)norm2);
-    if ((double)first - (double)second <= 2 * error) {
+    if ((double)w->first - (double)w->second <= 2 * error) {
         return nearest_close(s, v, error);
     }
-    return (uint32_t)b->index[lane] * VDB_LANES + lane;
+    return w->centroid;
 }
 
 static void assign_block(const struct vdb_assigner *s, const float *vectors, size_t n, uint16_t *out)
 {
     struct vdb_best best[BLOCK];
+    struct vdb_winner winners[BLOCK];
+    float norms2[BLOCK];
     const float *rows[BLOCK];
     const size_t n_groups = (n + VDB_GROUP - 1) / VDB_GROUP;
 
     assert(n >= 1 && n <= BLOCK);
-    for (size_t i = 0; i < n_groups * VDB_GROUP; i++) {
+    for (size_t i = 0; i < BLOCK; i++) {
         rows[i] = vectors + min_size(i, n - 1) * s->dim; /* a short group repeats its last point */
         for (uint32_t l = 0; l < VDB_LANES; l++) {
             best[i].first[l] = best[i].second[l] = -INFINITY;
@@ -262,8 +253,10 @@ static void assign_block(const struct vdb_assigner *s, const float *vectors, siz
                                     best + g * VDB_GROUP);
         }
     }
+    s->kernels->find_winners(best, n, winners);
+    s->kernels->norms2(rows, (n + VDB_ROWS - 1) / VDB_ROWS * VDB_ROWS, s->dim, norms2);
     for (size_t i = 0; i < n; i++) {
-        out[i] = s->numbers[nearest_of(s, rows[i], best + i)];
+        out[i] = s->numbers[nearest_of(s, rows[i], winners + i, norms2[i])];
     }
 }
 

@@ -8,57 +8,45 @@
 #include "base/checked.h"
 #include "gitvdb/vdb_kernels.h"
 
-enum { CODE_MAX = 127, QUERY_MAX = 32767 };
+enum { QUERY_MAX = 32767 };
 
-/* Sums over lanes, which compilers turn into vectors; these need no certain order. */
-static double sum_lanes(const double sums[VDB_LANES])
+/* A row in f64: for those whose length f32 cannot square. */
+static void encode_exactly(const float *row, uint32_t dim, int8_t *codes, float *factor, float *error)
 {
-    double sum = 0.0;
+    double largest = 0.0, gap2 = 0.0;
 
-    for (uint32_t l = 0; l < VDB_LANES; l++) {
-        sum += sums[l];
+    for (uint32_t d = 0; d < dim; d++) {
+        largest = fmax(largest, fabs((double)row[d]));
     }
-    return sum;
+    *factor = *error = 0.0F; /* as a zero vector has them */
+    if (largest == 0.0) {
+        return;
+    }
+    const double norm2 = vdb_norm2(row, dim), scale = largest / VDB_CODE_MAX;
+    for (uint32_t d = 0; d < dim; d++) {
+        const double x = (double)row[d];
+        const int32_t code = (int32_t)(x / scale + (x < 0 ? -0.5 : 0.5)); /* |x / scale| is 127 and a last bit at most */
+        const double gap = x - scale * (double)code;
+        codes[d] = (int8_t)code;
+        gap2 += gap * gap;
+    }
+    *factor = (float)(scale / sqrt(norm2));
+    *error = (float)(sqrt(gap2 / norm2) * 1.000001);
 }
 
-static void measure(const float *row, uint32_t dim, float *largest, double *norm2)
+/* The error bounds the distance of the row from its codes, and covers that sums of squares in f32 are off by a share of
+ * vdb_dot_error(): in the distance itself, and in the factor, by which a score of at most 1 is multiplied. */
+static void encode(const struct vdb_kernels *k, const float *row, uint32_t dim, int8_t *codes, float *factor, float *error)
 {
-    double sums[VDB_LANES] = { 0 };
-    float most[VDB_LANES] = { 0 };
+    struct vdb_encoded e;
 
-    for (uint32_t d = 0; d < dim; d += VDB_LANES) {
-        const uint32_t n = dim - d < VDB_LANES ? dim - d : VDB_LANES;
-        for (uint32_t l = 0; l < n; l++) {
-            const float x = row[d + l];
-            most[l] = fabsf(x) > most[l] ? fabsf(x) : most[l];
-            sums[l] += (double)x * (double)x;
-        }
+    k->encode_i8(row, dim, codes, &e);
+    if (!vdb_norm2_is_safe(e.norm2)) {
+        encode_exactly(row, dim, codes, factor, error);
+        return;
     }
-    *largest = 0.0F;
-    for (uint32_t l = 0; l < VDB_LANES; l++) {
-        *largest = most[l] > *largest ? most[l] : *largest;
-    }
-    *norm2 = sum_lanes(sums);
-}
-
-/* Codes of one row, and the square of the distance between the row and what they stand for. */
-static double encode(const float *row, uint32_t dim, double scale, int8_t *codes)
-{
-    double sums[VDB_LANES] = { 0 };
-    const double inverse = 1.0 / scale;
-
-    for (uint32_t d = 0; d < dim; d += VDB_LANES) {
-        const uint32_t n = dim - d < VDB_LANES ? dim - d : VDB_LANES;
-        for (uint32_t l = 0; l < n; l++) {
-            const double x = (double)row[d + l];
-            /* |x * inverse| <= 127 and a last bit, so adding a half and cutting stays in range. */
-            const int32_t code = (int32_t)(x * inverse + (x < 0 ? -0.5 : 0.5));
-            const double gap = x - scale * (double)code;
-            codes[d + l] = (int8_t)code;
-            sums[l] += gap * gap;
-        }
-    }
-    return sum_lanes(sums);
+    *factor = e.scale / sqrtf(e.norm2);
+    *error = (sqrtf(e.gap2 / e.norm2) + (float)(2 * vdb_dot_error(dim, 3))) * 1.01F + 1e-6F;
 }
 
 struct making {
@@ -72,6 +60,7 @@ static grebe_status make_shard(void *arg, size_t i, grebe_error *err)
     const struct vdb_matrix *from = &m->s->shards[i].vectors;
     struct vdb_codes *to = m->coded->shards + i;
     const grebe_allocator *a = m->coded->a;
+    const struct vdb_kernels *kernels = vdb_kernels();
     size_t bytes = 0;
 
     if (from->n == 0) {
@@ -87,20 +76,11 @@ static grebe_status make_shard(void *arg, size_t i, grebe_error *err)
     if (to->codes == NULL || to->factor == NULL || to->error == NULL) {
         return mem_fail(err, bytes, "codes of vectors");
     }
+    memset(to->codes, 0, bytes);
     for (uint32_t r = 0; r < from->n; r++) {
         const float *row = from->values + (size_t)r * from->dim;
         int8_t *codes = to->codes + r * m->coded->width;
-        float largest = 0.0F;
-        double norm2 = 0.0;
-        memset(codes, 0, m->coded->width);
-        measure(row, from->dim, &largest, &norm2);
-        to->factor[r] = to->error[r] = 0.0F;
-        if (norm2 > 0.0) {
-            const double scale = (double)largest / CODE_MAX;
-            const double gap2 = encode(row, from->dim, scale, codes);
-            to->factor[r] = (float)(scale / sqrt(norm2));
-            to->error[r] = (float)(sqrt(gap2 / norm2) * 1.000001);
-        }
+        encode(kernels, row, from->dim, codes, to->factor + r, to->error + r);
     }
     return GREBE_OK;
 }
@@ -157,7 +137,7 @@ grebe_status vdb_query_codes_make(const struct vdb_coded *coded, struct arena *a
         largest = x > largest ? x : largest;
     }
     /* No component beyond 16 bits, and sums of products with rows (127 at most each) below 2^31. */
-    const double step = fmax(largest / QUERY_MAX, sum * CODE_MAX / 2.0e9);
+    const double step = fmax(largest / QUERY_MAX, sum * VDB_CODE_MAX / 2.0e9);
     for (uint32_t d = 0; d < coded->dim; d++) {
         const double x = (double)query[d];
         const int32_t code = (int32_t)(x / step + (x < 0 ? -0.5 : 0.5));

@@ -33,9 +33,8 @@ static grebe_status put_person(struct buf *b, const char *role, int64_t seconds,
                       m / 60, m % 60);
 }
 
-grebe_status vdb_commit_add(struct vdb_pack *p, const struct vdb_oid *root,
-                            const struct vdb_oid *const *parents, size_t n_parents,
-                            const char *message, struct vdb_oid *out, grebe_error *err)
+grebe_status vdb_commit_add(struct vdb_pack *p, const struct vdb_oid *root, const struct vdb_oid *const *parents,
+                            size_t n_parents, const char *message, struct vdb_oid *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct vdb_repo *r = vdb_pack_repo(p);
@@ -122,8 +121,8 @@ grebe_status vdb_commit_parse(struct arena *ar, const void *bytes, size_t len, s
     return out->message == NULL ? mem_fail(err, len - at, "a message") : GREBE_OK;
 }
 
-grebe_status vdb_commit_read(struct vdb_repo *r, const struct vdb_oid *oid, struct arena *ar,
-                             struct vdb_commit *out, grebe_error *err)
+grebe_status vdb_commit_read(struct vdb_repo *r, const struct vdb_oid *oid, struct arena *ar, struct vdb_commit *out,
+                             grebe_error *err)
 {
     struct region *region = NULL;
     const unsigned char *bytes = NULL;

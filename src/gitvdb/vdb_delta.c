@@ -8,10 +8,7 @@
 
 enum { INSERT_MAX = 127, COPY_MAX = 0xffffff };
 
-void vdb_delta_init(struct vdb_delta *d, const grebe_allocator *a)
-{
-    *d = (struct vdb_delta){ .bytes = BUF_INIT(a) };
-}
+void vdb_delta_init(struct vdb_delta *d, const grebe_allocator *a) { *d = (struct vdb_delta){ .bytes = BUF_INIT(a) }; }
 
 void vdb_delta_release(struct vdb_delta *d) { buf_release(&d->bytes); }
 
@@ -206,7 +203,8 @@ grebe_status vdb_delta_apply(const unsigned char *delta, size_t len, const unsig
             at += n;
         }
         if (from == NULL || n > out_len - made) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "delta: byte %zu of %zu: a piece of %zu bytes does not fit", start, len, n);
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "delta: byte %zu of %zu: a piece of %zu bytes does not fit", start,
+                              len, n);
         }
         memcpy(out + made, from, n);
         made += n;

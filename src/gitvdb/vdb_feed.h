@@ -21,7 +21,7 @@ struct vdb_feed {
 };
 
 /** Points of which so many bytes are kept between the check and the writing; larger inputs are read twice. */
-enum { VDB_FEED_KEEP = 192 << 20 };
+enum { VDB_FEED_KEEP = 8 << 20 };
 
 /** Read and check all lines: JSON, vectors that are not empty and of one dimension. GREBE_EINVAL with name and line; no points. */
 grebe_status vdb_feed_lines(struct vdb_feed *f, const grebe_allocator *a, grebe_read_fn read,

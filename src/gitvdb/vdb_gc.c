@@ -103,7 +103,8 @@ grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err)
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "expected the command git, found none on PATH");
     }
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        return GREBE_FAIL(err, GREBE_EIO, "%s: git gc failed (%s %d)", r->path, WIFEXITED(status) ? "exit status" : "signal",
+        return GREBE_FAIL(err, GREBE_EIO, "%s: git gc failed (%s %d)", r->path,
+                          WIFEXITED(status) ? "exit status" : "signal",
                           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     }
     return vdb_repo_refresh(r, err);

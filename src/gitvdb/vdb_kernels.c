@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_kernels.h"
 
-#include <string.h>
+#include <math.h>
 
 static void score_run(const float *row, uint32_t dim, const float *panel, int32_t index, struct vdb_best *best)
 {
@@ -32,6 +32,23 @@ static void score_group(const float *const *rows, uint32_t dim, const float *pan
     }
 }
 
+static void find_winners(const struct vdb_best *best, size_t n, struct vdb_winner *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct vdb_best *b = best + i;
+        float first = b->first[0], second = b->second[0];
+        uint32_t lane = 0;
+        for (uint32_t l = 1; l < VDB_LANES; l++) {
+            const float loser = b->first[l] > first ? first : b->first[l];
+            const float other = b->second[l] > loser ? b->second[l] : loser;
+            lane = b->first[l] > first ? l : lane;
+            first = b->first[l] > first ? b->first[l] : first;
+            second = other > second ? other : second;
+        }
+        out[i] = (struct vdb_winner){ first, second, (uint32_t)b->index[lane] * VDB_LANES + lane };
+    }
+}
+
 static float norm2(const float *row, uint32_t dim)
 {
     float sum[VDB_LANES] = { 0 };
@@ -50,6 +67,13 @@ static float norm2(const float *row, uint32_t dim)
         total += sum[l];
     }
     return total;
+}
+
+static void norms2_of(const float *const *rows, size_t n, uint32_t dim, float *norms2)
+{
+    for (size_t i = 0; i < n; i++) {
+        norms2[i] = norm2(rows[i], dim);
+    }
 }
 
 static void dots_f32(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots, float *norms2)
@@ -85,7 +109,31 @@ static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, s
     }
 }
 
-const struct vdb_kernels vdb_kernels_scalar = { score_group, norm2, dots_f32, dots_i8 };
+static void encode_i8(const float *row, uint32_t dim, int8_t *codes, struct vdb_encoded *out)
+{
+    float largest = 0.0F;
+
+    for (uint32_t d = 0; d < dim; d++) {
+        largest = fabsf(row[d]) > largest ? fabsf(row[d]) : largest;
+    }
+    *out = (struct vdb_encoded){ largest / VDB_CODE_MAX, norm2(row, dim), 0.0F };
+    if (!vdb_norm2_is_safe(out->norm2)) {
+        return;
+    }
+    const float inverse = VDB_CODE_MAX / largest;
+    for (uint32_t d = 0; d < dim; d++) {
+        /* |row[d] * inverse| is 127 and a last bit at most, so a half more, cut, stays in range */
+        const int32_t code = (int32_t)(row[d] * inverse + (row[d] < 0 ? -0.5F : 0.5F));
+        const float gap = row[d] - out->scale * (float)code;
+        codes[d] = (int8_t)code;
+        out->gap2 += gap * gap;
+    }
+    for (uint32_t d = dim; d % VDB_CODE_RUN != 0; d++) {
+        codes[d] = 0;
+    }
+}
+
+const struct vdb_kernels vdb_kernels_scalar = { score_group, find_winners, norms2_of, dots_f32, dots_i8, encode_i8 };
 
 const struct vdb_kernels *vdb_kernels_of(enum cpu_simd level)
 {

@@ -7,6 +7,7 @@
  * variant to variant: callers know how far they can be from the truth (vdb_dot_error()) and decide what is that close in f64.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +19,28 @@ enum {
     VDB_GROUP = 6,        /* points that are scored together */
     VDB_ROWS = 4,         /* rows of a matrix that are scored together */
     VDB_CODE_RUN = 16,    /* rows of codes are padded with zeros to a multiple of it */
+    VDB_CODE_MAX = 127,
     VDB_DIM_FAST = 65536  /* above it the bounds on errors are not small: f64 for all */
 };
+
+#define VDB_NORM2_MIN 0x1p-80F
+#define VDB_NORM2_MAX 0x1p100F
 
 /** What is known of one point: for each lane the best score, the second best, and whose the best is. */
 struct vdb_best {
     float first[VDB_LANES], second[VDB_LANES];
     int32_t index[VDB_LANES]; /* of the run of VDB_LANES centroids in which the best stands */
+};
+
+/** The same for all lanes. */
+struct vdb_winner {
+    float first, second; /* equal: several have this score */
+    uint32_t centroid;   /* whose the best is */
+};
+
+/** A row as codes of a byte a component: it is scale * codes and a rest whose square is gap2. All three in f32. */
+struct vdb_encoded {
+    float scale, norm2, gap2;
 };
 
 struct vdb_kernels {
@@ -38,8 +54,10 @@ struct vdb_kernels {
      */
     void (*score_group)(const float *const *rows, uint32_t dim, const float *panel, int32_t first,
                         struct vdb_best *best);
-    /** Sum of squares. */
-    float (*norm2)(const float *row, uint32_t dim);
+    /** Over the lanes. @param best Shape [n]. @param out Shape [n]. */
+    void (*find_winners)(const struct vdb_best *best, size_t n, struct vdb_winner *out);
+    /** Sums of squares. @param rows Shape [n], each [dim]; VDB_ROWS divides n. */
+    void (*norms2)(const float *const *rows, size_t n, uint32_t dim, float *norms2);
     /**
      * Products of rows with one query, and their sums of squares.
      *
@@ -54,7 +72,16 @@ struct vdb_kernels {
      * @param query Shape [width].
      */
     void (*dots_i8)(const int8_t *const *rows, size_t n, const int16_t *query, size_t width, int32_t *dots);
+    /**
+     * Codes of a row, -127 to 127, zeros behind them.
+     *
+     * @param codes Written unless norm2 is outside VDB_NORM2_MIN to VDB_NORM2_MAX. Shape [dim padded to VDB_CODE_RUN].
+     */
+    void (*encode_i8)(const float *row, uint32_t dim, int8_t *codes, struct vdb_encoded *out);
 };
+
+/** A square of a length for which the bounds hold and nothing overflows. */
+static inline bool vdb_norm2_is_safe(float norm2) { return norm2 >= VDB_NORM2_MIN && norm2 <= VDB_NORM2_MAX; }
 
 /** The variant for this machine (cpu_simd_level()). Threads: safe. */
 const struct vdb_kernels *vdb_kernels(void);
@@ -76,9 +103,5 @@ static inline double vdb_dot_error(uint32_t dim, uint32_t n_rounded)
 {
     return 1.05 * ((double)dim + n_rounded + 1) * 0x1p-24;
 }
-
-/* Squares of lengths for which the bound holds and nothing overflows. */
-#define VDB_NORM2_MIN 0x1p-80F
-#define VDB_NORM2_MAX 0x1p100F
 
 #endif

@@ -4,6 +4,7 @@
 #if defined(__AVX2__) && defined(__FMA__)
 
 #include <immintrin.h>
+#include <stdbool.h>
 
 /* One run of scores into what is known of a point. NaN loses: the comparison is false, and min and max give their second
  * operand when one is NaN. */
@@ -64,27 +65,27 @@ static void score_group(const float *const *rows, uint32_t dim, const float *pan
     keep(b5, ib, best + 5);
 }
 
-static float add_lanes(__m256 v)
+static inline float largest_lane(__m256 v)
 {
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
-static float norm2(const float *row, uint32_t dim)
+static void find_winners(const struct vdb_best *best, size_t n, struct vdb_winner *out)
 {
-    __m256 sum = _mm256_setzero_ps();
-    float rest = 0.0F;
-    size_t d = 0;
-
-    for (; d + VDB_LANES <= dim; d += VDB_LANES) {
-        const __m256 x = _mm256_loadu_ps(row + d);
-        sum = _mm256_fmadd_ps(x, x, sum);
+    for (size_t i = 0; i < n; i++) {
+        const __m256 first = _mm256_loadu_ps(best[i].first), second = _mm256_loadu_ps(best[i].second);
+        const float most = largest_lane(first);
+        const __m256 is_most = _mm256_cmp_ps(first, _mm256_set1_ps(most), _CMP_EQ_OQ);
+        const unsigned lanes = (unsigned)_mm256_movemask_ps(is_most);
+        const unsigned lane = lanes == 0 ? 0 : (unsigned)__builtin_ctz(lanes);
+        /* of the lane with the best the second best counts, of the others the best */
+        const float next = largest_lane(_mm256_blendv_ps(first, second, is_most));
+        out[i].first = most;
+        out[i].second = (lanes & (lanes - 1)) != 0 ? most : next;
+        out[i].centroid = (uint32_t)best[i].index[lane] * VDB_LANES + lane;
     }
-    for (; d < dim; d++) {
-        rest += row[d] * row[d];
-    }
-    return add_lanes(sum) + rest;
 }
 
 /* The sums of the lanes of four vectors. */
@@ -94,11 +95,40 @@ static inline __m128 add_lanes_4(__m256 a, __m256 b, __m256 c, __m256 d)
     return _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
 }
 
-static void dots_f32(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots, float *norms2)
+/* All bits set in as many lanes as components remain behind the last whole run. */
+static inline __m256i rest_of(uint32_t dim)
 {
     static const int32_t ones[2 * VDB_LANES] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+    return _mm256_loadu_si256((const __m256i *)(const void *)(ones + VDB_LANES - dim % VDB_LANES));
+}
+
+static inline __m256 square(const float *row, size_t d, bool is_whole, __m256i mask, __m256 sum)
+{
+    const __m256 x = is_whole ? _mm256_loadu_ps(row + d) : _mm256_maskload_ps(row + d, mask);
+    return _mm256_fmadd_ps(x, x, sum);
+}
+
+static void norms2_of(const float *const *rows, size_t n, uint32_t dim, float *norms2)
+{
+    const __m256i mask = rest_of(dim);
+
+    for (size_t i = 0; i < n; i += VDB_ROWS) {
+        __m256 n0 = _mm256_setzero_ps(), n1 = n0, n2 = n0, n3 = n0;
+        for (size_t d = 0; d < dim; d += VDB_LANES) {
+            const bool is_whole = d + VDB_LANES <= dim;
+            n0 = square(rows[i], d, is_whole, mask, n0);
+            n1 = square(rows[i + 1], d, is_whole, mask, n1);
+            n2 = square(rows[i + 2], d, is_whole, mask, n2);
+            n3 = square(rows[i + 3], d, is_whole, mask, n3);
+        }
+        _mm_storeu_ps(norms2 + i, add_lanes_4(n0, n1, n2, n3));
+    }
+}
+
+static void dots_f32(const float *const *rows, size_t n, const float *query, uint32_t dim, float *dots, float *norms2)
+{
     const size_t whole = dim / VDB_LANES * VDB_LANES;
-    const __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)(ones + VDB_LANES - dim % VDB_LANES));
+    const __m256i mask = rest_of(dim);
 
     for (size_t i = 0; i < n; i += VDB_ROWS) {
         const float *r0 = rows[i], *r1 = rows[i + 1], *r2 = rows[i + 2], *r3 = rows[i + 3];
@@ -157,7 +187,51 @@ static void dots_i8(const int8_t *const *rows, size_t n, const int16_t *query, s
     }
 }
 
-static const struct vdb_kernels kernels = { score_group, norm2, dots_f32, dots_i8 };
+static float add_lanes(__m256 v)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+static inline __m256 load_run(const float *row, size_t d, uint32_t dim, __m256i mask)
+{
+    return d + VDB_LANES <= dim ? _mm256_loadu_ps(row + d) : _mm256_maskload_ps(row + d, mask);
+}
+
+static void encode_i8(const float *row, uint32_t dim, int8_t *codes, struct vdb_encoded *out)
+{
+    const __m256i mask = rest_of(dim);
+    const __m256 sign = _mm256_set1_ps(-0.0F);
+    __m256 most = _mm256_setzero_ps(), sum = most, gaps = most;
+
+    for (size_t d = 0; d < dim; d += VDB_LANES) {
+        const __m256 x = load_run(row, d, dim, mask);
+        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, x));
+        sum = _mm256_fmadd_ps(x, x, sum);
+    }
+    const float largest = largest_lane(most);
+    *out = (struct vdb_encoded){ largest / VDB_CODE_MAX, add_lanes(sum), 0.0F };
+    if (!vdb_norm2_is_safe(out->norm2)) {
+        return;
+    }
+    const __m256 scale = _mm256_set1_ps(out->scale), inverse = _mm256_set1_ps(VDB_CODE_MAX / largest);
+    size_t d = 0;
+    for (; d < dim; d += VDB_LANES) {
+        const __m256 x = load_run(row, d, dim, mask);
+        const __m256i code = _mm256_cvtps_epi32(_mm256_mul_ps(x, inverse)); /* to the nearest */
+        const __m256 gap = _mm256_fnmadd_ps(scale, _mm256_cvtepi32_ps(code), x);
+        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(code), _mm256_extracti128_si256(code, 1));
+        gaps = _mm256_fmadd_ps(gap, gap, gaps);
+        _mm_storel_epi64((__m128i *)(void *)(codes + d), _mm_packs_epi16(words, words));
+    }
+    for (; d % VDB_CODE_RUN != 0; d += VDB_LANES) {
+        _mm_storel_epi64((__m128i *)(void *)(codes + d), _mm_setzero_si128());
+    }
+    out->gap2 = add_lanes(gaps);
+}
+
+static const struct vdb_kernels kernels = { score_group, find_winners, norms2_of, dots_f32, dots_i8, encode_i8 };
 
 const struct vdb_kernels *vdb_kernels_avx2(void) { return &kernels; }
 

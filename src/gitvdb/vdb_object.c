@@ -5,9 +5,8 @@
 
 #include "gitvdb/vdb_git.h"
 
-grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
-                             struct region **out, const unsigned char **bytes, size_t *len,
-                             grebe_error *err)
+grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type, struct region **out,
+                             const unsigned char **bytes, size_t *len, grebe_error *err)
 {
     enum vdb_object found = type;
     uint64_t size = 0;
@@ -31,8 +30,8 @@ grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum
     return GREBE_OK;
 }
 
-grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type,
-                             uint64_t *size, grebe_error *err)
+grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type, uint64_t *size,
+                             grebe_error *err)
 {
     return vdb_store_read(r->store, oid, type, size, NULL, err);
 }

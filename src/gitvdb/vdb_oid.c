@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA1_Init() and its siblings, which OpenSSL 3 calls deprecated: the first use of EVP loads the providers (1.3 ms, as much as
- * a whole search), and each EVP digest of a small object costs 0.5 us where these take 0.07.
+ * SHA1_Init() and its siblings, which OpenSSL 3 calls deprecated: the first use of EVP loads the providers (1.3 ms, as
+ * much as a whole search), and each EVP digest of a small object costs 0.5 us where these take 0.07.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "gitvdb/vdb_repo.h"
@@ -13,10 +13,7 @@
 
 static const char *const names[] = { "?", "commit", "tree", "blob", "tag" };
 
-const char *vdb_object_name(enum vdb_object type)
-{
-    return names[type >= VDB_COMMIT && type <= VDB_TAG ? type : 0];
-}
+const char *vdb_object_name(enum vdb_object type) { return names[type >= VDB_COMMIT && type <= VDB_TAG ? type : 0]; }
 
 void vdb_oid_of(enum vdb_object type, const void *bytes, size_t len, struct vdb_oid *out)
 {

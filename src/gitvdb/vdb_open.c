@@ -17,7 +17,7 @@ grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode
         return mem_fail(err, sizeof *vdb, "a repository");
     }
     vdb->ctx = ctx;
-    vdb->a = ctx->a;
+    vdb->a = ctx->caller_allocator; /* blobs grow a little with each version: blocks kept by size would pile up */
     pthread_mutex_init(&vdb->lock, NULL);
     grebe_status st = vdb_repo_open(ctx, path, modes[mode], &vdb->repo, err);
     if (st != GREBE_OK) {

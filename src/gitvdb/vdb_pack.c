@@ -37,10 +37,10 @@ struct vdb_pack {
     struct vdb_repo *repo;
     const grebe_allocator *a;
     struct vdb_temp file;
-    struct buf pending;      /* not written yet */
-    struct buf entries;      /* struct entry each, in the order of the file */
-    struct buf bases;        /* struct vdb_oid of each delta's base */
-    uint32_t *slots;         /* of `entries`, number + 1; 0: free. Shape [n_slots], a power of two */
+    struct buf pending; /* not written yet */
+    struct buf entries; /* struct entry each, in the order of the file */
+    struct buf bases;   /* struct vdb_oid of each delta's base */
+    uint32_t *slots;    /* of `entries`, number + 1; 0: free. Shape [n_slots], a power of two */
     size_t n_slots;
     struct vdb_deflater deflater;
     char *keep; /* path of our ".keep" file; NULL: none */
@@ -49,7 +49,10 @@ struct vdb_pack {
 };
 
 static size_t n_entries(const struct vdb_pack *p) { return p->entries.len / sizeof(struct entry); }
-static struct entry *entry_at(const struct vdb_pack *p, size_t i) { return (struct entry *)(void *)p->entries.data + i; }
+static struct entry *entry_at(const struct vdb_pack *p, size_t i)
+{
+    return (struct entry *)(void *)p->entries.data + i;
+}
 
 /* ---- which objects are in ---- */
 
@@ -104,6 +107,7 @@ grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_err
     p->entries = BUF_INIT(r->a);
     p->bases = BUF_INIT(r->a);
     vdb_deflater_init(&p->deflater, r->a);
+    vdb_store_begin(r->store);
     grebe_status st = buf_put(&p->pending, header, sizeof header, err);
     if (st == GREBE_OK) {
         st = grow_slots(p, err);
@@ -190,8 +194,8 @@ out:
     return st;
 }
 
-grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len,
-                          int level, struct vdb_oid *out, grebe_error *err)
+grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len, int level,
+                          struct vdb_oid *out, grebe_error *err)
 {
     assert(!p->is_published);
     vdb_oid_of(type, bytes, len, out);
@@ -201,9 +205,8 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
     return append(p, (unsigned)type, out, NULL, bytes, len, level, err);
 }
 
-grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
-                                const struct vdb_oid *base, const void *delta, size_t len,
-                                grebe_error *err)
+grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid, const struct vdb_oid *base,
+                                const void *delta, size_t len, grebe_error *err)
 {
     assert(!p->is_published);
     if (len < DELTA_MIN || vdb_oid_equal(oid, base)) { /* git reads no shorter ones */

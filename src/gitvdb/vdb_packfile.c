@@ -11,7 +11,8 @@
 
 enum { OID = 20, FAN_OUT = 256 * 4, INDEX_TRAILER = 2 * OID, PACK_HEADER = 12, OFS_DELTA = 6, REF_DELTA = 7 };
 
-/* RFC 1951: a byte of deflate stands for at most 1032. A length beyond that is a lie, found before memory is asked for. */
+/* RFC 1951: a byte of deflate stands for at most 1032. A length beyond that is a lie, found before memory is asked for.
+ */
 enum { INFLATE_RATIO = 1032 };
 
 /* ---- the index ---- */
@@ -23,23 +24,25 @@ static grebe_status check_index(struct vdb_packfile *p, const unsigned char *byt
     size_t head = is_v2 ? 8 : 0;
     size_t per_object = is_v2 ? OID + 4 + 4 : 4 + OID;
     if (len < head + FAN_OUT + INDEX_TRAILER || (is_v2 && memcmp(bytes, magic, 8) != 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected a pack index of version 1 or 2, found %zu bytes of something else",
-                          p->stem, len);
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s.idx: expected a pack index of version 1 or 2, found %zu bytes of something else", p->stem,
+                          len);
     }
     p->fan_out = bytes + head;
     uint32_t before = 0;
     for (size_t i = 0; i < 256; i++) {
         uint32_t n = load_be32(p->fan_out + 4 * i);
         if (n < before) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected ascending counts, found %u after %u", p->stem, n, before);
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected ascending counts, found %u after %u", p->stem, n,
+                              before);
         }
         before = n;
     }
     p->n = before;
     size_t rest = len - head - FAN_OUT - INDEX_TRAILER;
     if (p->n > rest / per_object || (!is_v2 && rest != p->n * per_object) || (rest - p->n * per_object) % 8 != 0) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected %zu bytes for each of %u objects, found %zu bytes", p->stem,
-                          per_object, p->n, rest);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected %zu bytes for each of %u objects, found %zu bytes",
+                          p->stem, per_object, p->n, rest);
     }
     const unsigned char *at = p->fan_out + FAN_OUT;
     p->stride = is_v2 ? OID : 4 + OID;
@@ -120,14 +123,16 @@ bool vdb_packfile_find(const struct vdb_packfile *p, const struct vdb_oid *oid, 
 static grebe_status offset_of(const struct vdb_packfile *p, uint32_t at, uint64_t *out, grebe_error *err)
 {
     assert(at < p->n);
-    uint32_t v = p->offsets != NULL ? load_be32(p->offsets + (size_t)at * 4) : load_be32(p->names + (size_t)at * p->stride - 4);
+    uint32_t v =
+        p->offsets != NULL ? load_be32(p->offsets + (size_t)at * 4) : load_be32(p->names + (size_t)at * p->stride - 4);
     *out = v;
     if (p->offsets == NULL || v >> 31 == 0) {
         return GREBE_OK;
     }
     v &= 0x7fffffffu;
     if (v >= p->n_large) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected one of %zu large offsets, found number %u", p->stem, p->n_large, v);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected one of %zu large offsets, found number %u", p->stem,
+                          p->n_large, v);
     }
     *out = (uint64_t)load_be32(p->large + (size_t)v * 8) << 32 | load_be32(p->large + (size_t)v * 8 + 4);
     return GREBE_OK;
@@ -140,17 +145,20 @@ static grebe_status check_pack(const struct vdb_packfile *p, const struct region
     const unsigned char *index_end = p->index->map->data + p->index->map->len;
     if (map == NULL || map->len < PACK_HEADER + OID || memcmp(map->data, "PACK", 4) != 0 ||
         (load_be32(map->data + 4) != 2 && load_be32(map->data + 4) != 3)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.pack: expected a pack of version 2, found %zu bytes of something else", p->stem,
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s.pack: expected a pack of version 2, found %zu bytes of something else", p->stem,
                           map == NULL ? 0 : map->len);
     }
     if (load_be32(map->data + 8) != p->n || memcmp(map->data + map->len - OID, index_end - INDEX_TRAILER, OID) != 0) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s.pack: expected the pack of its index (%u objects), found another or a cut one (%u)",
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s.pack: expected the pack of its index (%u objects), found another or a cut one (%u)",
                           p->stem, p->n, load_be32(map->data + 8));
     }
     return GREBE_OK;
 }
 
-static grebe_status open_pack(struct vdb_packfile *p, struct io_store *files, const struct region **out, grebe_error *err)
+static grebe_status open_pack(struct vdb_packfile *p, struct io_store *files, const struct region **out,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_shared_file *f = NULL;
@@ -180,9 +188,9 @@ static grebe_status open_pack(struct vdb_packfile *p, struct io_store *files, co
 struct item {
     uint64_t offset;
     unsigned type;
-    uint64_t size;         /* of what is inflated: the object or the delta */
-    size_t stream;         /* where the zlib stream begins */
-    uint64_t base;         /* OFS_DELTA: offset of the base */
+    uint64_t size;           /* of what is inflated: the object or the delta */
+    size_t stream;           /* where the zlib stream begins */
+    uint64_t base;           /* OFS_DELTA: offset of the base */
     struct vdb_oid base_oid; /* REF_DELTA */
 };
 
@@ -258,8 +266,8 @@ static grebe_status base_offset(const struct vdb_packfile *p, const struct item 
 }
 
 /* The object at `offset` and all bases below it, the last of which is whole. Appended to chain as struct item. */
-static grebe_status collect_chain(const struct vdb_packfile *p, const struct region *map, uint64_t offset, struct buf *chain,
-                                  grebe_error *err)
+static grebe_status collect_chain(const struct vdb_packfile *p, const struct region *map, uint64_t offset,
+                                  struct buf *chain, grebe_error *err)
 {
     for (uint32_t depth = 0; depth <= p->n; depth++) {
         struct item e;
@@ -283,7 +291,8 @@ static grebe_status inflate_item(const struct vdb_packfile *p, const struct regi
 {
     grebe_status st = region_new(p->a, (size_t)e->size, out, err);
     if (st == GREBE_OK) {
-        st = vdb_inflate(p->a, map->data + e->stream, map->len - OID - e->stream, (*out)->data, (size_t)e->size, NULL, err);
+        st = vdb_inflate(p->a, map->data + e->stream, map->len - OID - e->stream, (*out)->data, (size_t)e->size, NULL,
+                         err);
     }
     if (st != GREBE_OK) {
         region_drop(*out);
@@ -321,13 +330,14 @@ out:
 }
 
 /* Size of the object that a delta makes: it stands in the first bytes of the delta. */
-static grebe_status delta_size(const struct vdb_packfile *p, const struct region *map, const struct item *e, uint64_t *size,
-                               grebe_error *err)
+static grebe_status delta_size(const struct vdb_packfile *p, const struct region *map, const struct item *e,
+                               uint64_t *size, grebe_error *err)
 {
     unsigned char head[24];
     size_t got = 0, at = 0;
     uint64_t base_len = 0;
-    grebe_status st = vdb_inflate_head(p->a, map->data + e->stream, map->len - OID - e->stream, head, sizeof head, &got, err);
+    grebe_status st =
+        vdb_inflate_head(p->a, map->data + e->stream, map->len - OID - e->stream, head, sizeof head, &got, err);
     if (st == GREBE_OK) {
         st = vdb_delta_lengths(head, got, &base_len, size, &at, err);
     }

@@ -3,8 +3,9 @@
 #define GREBE_GITVDB_VDB_PACKFILE_H
 
 /*
- * One pack and its index, mapped (gitformat-pack; index versions 1 and 2). libgit2 reads packs too; this reader inflates straight
- * into the memory that is handed out, copies stored streams, and needs none of libgit2's start (5 ms: certificates for TLS).
+ * One pack and its index, mapped (gitformat-pack; index versions 1 and 2). libgit2 reads packs too; this reader
+ * inflates straight into the memory that is handed out, copies stored streams, and needs none of libgit2's start (5 ms:
+ * certificates for TLS).
  */
 
 #include "gitvdb/vdb_repo.h"
@@ -13,21 +14,22 @@
 struct vdb_packfile {
     atomic_uint refs;
     const grebe_allocator *a;
-    char *stem;                    /* path without ".idx" or ".pack" */
+    char *stem; /* path without ".idx" or ".pack" */
     struct io_shared_file *index;
-    uint32_t n;                    /* objects */
-    const unsigned char *fan_out;  /* 256 numbers, big-endian */
-    const unsigned char *names;    /* n ids, stride bytes apart */
+    uint32_t n;                   /* objects */
+    const unsigned char *fan_out; /* 256 numbers, big-endian */
+    const unsigned char *names;   /* n ids, stride bytes apart */
     size_t stride;
-    const unsigned char *offsets;  /* version 2: n of 4 bytes; version 1: NULL, they stand before the ids */
-    const unsigned char *large;    /* version 2: n_large of 8 bytes */
+    const unsigned char *offsets; /* version 2: n of 4 bytes; version 1: NULL, they stand before the ids */
+    const unsigned char *large;   /* version 2: n_large of 8 bytes */
     size_t n_large;
-    pthread_mutex_t mutex;         /* of `pack` */
-    struct io_shared_file *pack;   /* NULL: not opened yet */
-    atomic_bool is_young;          /* touched by vdb_store_touch() */
+    pthread_mutex_t mutex;       /* of `pack` */
+    struct io_shared_file *pack; /* NULL: not opened yet */
+    atomic_uint touched_in;      /* the writing in which vdb_store_touch() made it young; 0: none */
 };
 
-/** Map and check the index. @param stem Copied. @param out One reference. GREBE_OK; GREBE_ECORRUPT; GREBE_EIO; GREBE_ENOMEM. */
+/** Map and check the index. @param stem Copied. @param out One reference. GREBE_OK; GREBE_ECORRUPT; GREBE_EIO;
+ * GREBE_ENOMEM. */
 grebe_status vdb_packfile_open(struct io_store *files, const char *stem, size_t len, struct vdb_packfile **out,
                                grebe_error *err);
 void vdb_packfile_drop(struct vdb_packfile *p); /* NULL accepted */

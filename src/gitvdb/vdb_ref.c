@@ -32,14 +32,17 @@ grebe_status vdb_name_check(const char *name, grebe_error *err)
         bool is_good = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
                        c == '_' || c == '-';
         if (!is_good) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": expected letters, digits, '.', '_' and '-'", text);
+            return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": expected letters, digits, '.', '_' and '-'",
+                              text);
         }
     }
     if (name[0] == '.' || name[n - 1] == '.' || strstr(name, "..") != NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": expected no '.' at either end and no \"..\"", text);
+        return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": expected no '.' at either end and no \"..\"",
+                          text);
     }
     if (n >= 5 && strcmp(name + n - 5, ".lock") == 0) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": Git keeps names that end in \".lock\" for itself", text);
+        return GREBE_FAIL(err, GREBE_EINVAL, "collection name \"%s\": Git keeps names that end in \".lock\" for itself",
+                          text);
     }
     return GREBE_OK;
 }
@@ -94,8 +97,10 @@ grebe_status vdb_ref_packed(struct vdb_repo *r, struct region **out, grebe_error
     return st;
 }
 
-/* The first bytes of a loose reference; *n 0: there is none (an empty file is none either, as for git while it is written). */
-static grebe_status read_loose(struct vdb_repo *r, const char *ref, char text[LOOSE_BYTES_MAX], size_t *n, grebe_error *err)
+/* The first bytes of a loose reference; *n 0: there is none (an empty file is none either, as for git while it is
+ * written). */
+static grebe_status read_loose(struct vdb_repo *r, const char *ref, char text[LOOSE_BYTES_MAX], size_t *n,
+                               grebe_error *err)
 {
     struct buf path = BUF_INIT(r->a);
     grebe_status st = buf_printf(&path, err, "%s/%s", r->common, ref);
@@ -158,7 +163,8 @@ grebe_status vdb_ref_value(struct vdb_repo *r, const char *ref, bool *is_there, 
     return GREBE_OK;
 }
 
-static grebe_status read_oid(struct vdb_repo *r, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+static grebe_status read_oid(struct vdb_repo *r, const char *name, const char *ref, struct vdb_oid *out,
+                             grebe_error *err)
 {
     bool is_there = false;
     grebe_status st = vdb_ref_value(r, ref, &is_there, out, err);
@@ -168,8 +174,8 @@ static grebe_status read_oid(struct vdb_repo *r, const char *name, const char *r
     return st;
 }
 
-grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *commit,
-                          struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *commit, struct vdb_oid *root,
+                          grebe_error *err)
 {
     char ref[VDB_REF_MAX];
     struct vdb_commit read;
@@ -197,7 +203,10 @@ grebe_status vdb_ref_read(struct vdb_repo *r, const char *name, struct vdb_oid *
     return st;
 }
 
-static int compare_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 /* Adds a name that can be a collection's; others belong to somebody else. */
 static grebe_status add_name(struct arena *ar, struct buf *names, const char *name, size_t len, grebe_error *err)
@@ -253,8 +262,7 @@ static grebe_status list_packed(struct vdb_repo *r, struct arena *ar, struct buf
     return st;
 }
 
-grebe_status vdb_ref_list(struct vdb_repo *r, struct arena *ar, const char *const **out, size_t *n,
-                          grebe_error *err)
+grebe_status vdb_ref_list(struct vdb_repo *r, struct arena *ar, const char *const **out, size_t *n, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf names = BUF_INIT(r->a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * References change as git changes them: the file NAME.lock is made (only one can), the old value is looked at, the new one
- * is written and synced, and the rename of the lock file is the moment at which it counts. No reflog is written.
+ * References change as git changes them: the file NAME.lock is made (only one can), the old value is looked at, the new
+ * one is written and synced, and the rename of the lock file is the moment at which it counts. No reflog is written.
  */
 #include "gitvdb/vdb_repo.h"
 
@@ -69,7 +69,8 @@ static grebe_status lock_take(struct vdb_repo *r, const char *ref, struct ref_lo
             continue;
         }
         if (errno != EEXIST) {
-            st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot make the lock file", buf_text(&l->lock));
+            st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot make the lock file",
+                                buf_text(&l->lock));
             break;
         }
         if (waited_ms >= LOCK_WAIT_MS) {
@@ -144,8 +145,7 @@ out:
     return st;
 }
 
-grebe_status vdb_ref_delete(struct vdb_repo *r, const char *name, const struct vdb_oid *old,
-                            grebe_error *err)
+grebe_status vdb_ref_delete(struct vdb_repo *r, const char *name, const struct vdb_oid *old, grebe_error *err)
 {
     char ref[VDB_REF_MAX];
     git_repository *git = NULL;

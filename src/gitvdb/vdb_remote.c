@@ -11,8 +11,8 @@
 struct transfer {
     struct vdb_repo *r;
     const char *ref;
-    unsigned n_asked;      /* for credentials: each kind is tried once */
-    char refused[200];     /* why the other side did not take the reference; "" */
+    unsigned n_asked;  /* for credentials: each kind is tried once */
+    char refused[200]; /* why the other side did not take the reference; "" */
 };
 
 static int give_credentials(git_credential **out, const char *url, const char *user, unsigned allowed, void *arg)
@@ -20,7 +20,8 @@ static int give_credentials(git_credential **out, const char *url, const char *u
     struct transfer *t = arg;
     struct vdb_repo *r = t->r;
     (void)url;
-    /* A user in the address is handed over by libgit2 itself; what is left without asking anybody is the agent of ssh. */
+    /* A user in the address is handed over by libgit2 itself; what is left without asking anybody is the agent of ssh.
+     */
     if ((allowed & GIT_CREDENTIAL_SSH_KEY) != 0 && t->n_asked++ == 0) {
         return r->api.credential_ssh_key_from_agent(out, user != NULL ? user : "git");
     }
@@ -56,7 +57,8 @@ static bool is_place(const char *remote)
 }
 
 /* A remote of the configuration, or else a path or an address. *is_named says which. */
-static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remote **out, bool *is_named, grebe_error *err)
+static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remote **out, bool *is_named,
+                                grebe_error *err)
 {
     char shown[160];
     error_quote(shown, sizeof shown, remote, strlen(remote));
@@ -70,7 +72,8 @@ static grebe_status find_remote(struct vdb_repo *r, const char *remote, git_remo
     if ((code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) && is_place(remote)) {
         code = r->api.remote_create_anonymous(out, git, remote);
     } else if (code == GIT_ENOTFOUND || code == GIT_EINVALIDSPEC) {
-        return GREBE_FAIL(err, GREBE_ENOTFOUND, "no remote \"%s\" in %s, and no repository of this path", shown, r->path);
+        return GREBE_FAIL(err, GREBE_ENOTFOUND, "no remote \"%s\" in %s, and no repository of this path", shown,
+                          r->path);
     }
     return code < 0 ? vdb_git_fail(r, err, code, "remote \"%s\"", shown) : GREBE_OK;
 }
@@ -100,7 +103,8 @@ grebe_status vdb_push(struct vdb_repo *r, const char *name, const char *remote, 
     git_strarray list = { specs, 1 };
     int code = r->api.remote_push(to, &list, &options);
     if (code == GIT_ENONFASTFORWARD) {
-        st = GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\": the remote has commits that are not here; pull first", name);
+        st = GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\": the remote has commits that are not here; pull first",
+                        name);
     } else if (code < 0) {
         st = vdb_git_fail(r, err, code, "push of \"%s\"", name);
     } else if (t.refused[0] != '\0') {
@@ -116,7 +120,8 @@ out:
 /* ---- pull ---- */
 
 /* Tip of the collection at the other side, which is connected. */
-static grebe_status find_tip(struct vdb_repo *r, git_remote *from, const char *name, const char *ref, struct vdb_oid *out, grebe_error *err)
+static grebe_status find_tip(struct vdb_repo *r, git_remote *from, const char *name, const char *ref,
+                             struct vdb_oid *out, grebe_error *err)
 {
     const git_remote_head **heads = NULL;
     size_t n = 0;
@@ -182,8 +187,7 @@ static grebe_status is_ahead(struct vdb_repo *r, const struct vdb_oid *tip, cons
     return st == GREBE_ENOTFOUND ? GREBE_OK : st;
 }
 
-grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
-                      struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote, struct vdb_oid *root, grebe_error *err)
 {
     char ref[VDB_REF_MAX];
     git_remote *from = NULL;
@@ -212,8 +216,8 @@ grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
         st = vdb_ref_update(r, name, &old, &tip, err);
         goto out;
     }
-    st = GREBE_FAIL(err, GREBE_ECONFLICT, "pull would not fast-forward collection \"%s\": it has commits that the remote lacks",
-                    name);
+    st = GREBE_FAIL(err, GREBE_ECONFLICT,
+                    "pull would not fast-forward collection \"%s\": it has commits that the remote lacks", name);
 out:
     if (from != NULL) {
         r->api.remote_free(from);

@@ -119,7 +119,8 @@ static grebe_status open_failed(const struct vdb_repo *r, int code, grebe_error 
                           S_ISDIR(info.st_mode) ? "folder" : "file");
     }
     if (e != NULL && e->message != NULL &&
-        (strstr(e->message, "unsupported extension") != NULL || strstr(e->message, "unsupported repository version") != NULL)) {
+        (strstr(e->message, "unsupported extension") != NULL ||
+         strstr(e->message, "unsupported repository version") != NULL)) {
         char why[200];
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: %s", path,
                           error_quote(why, sizeof why, e->message, strlen(e->message)));
@@ -147,7 +148,8 @@ static grebe_status check_format(struct vdb_repo *r, grebe_error *err)
     return st;
 }
 
-/* Settings that libgit2 has once for the whole process: the same values each time, so that it does not matter who writes them. */
+/* Settings that libgit2 has once for the whole process: the same values each time, so that it does not matter who
+ * writes them. */
 static void set_options(const struct vdb_repo *r)
 {
     static const char *extensions[] = { "objectformat", "worktreeconfig", "preciousobjects", "partialclone" };
@@ -235,8 +237,8 @@ out:
     return st;
 }
 
-grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_mode mode,
-                           struct vdb_repo **out, grebe_error *err)
+grebe_status vdb_repo_open(grebe_context *ctx, const char *path, enum vdb_repo_mode mode, struct vdb_repo **out,
+                           grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf folder = BUF_INIT(ctx->a);

@@ -4,8 +4,13 @@
 
 /*
  * A Git repository as the rest of the room sees it: objects by id, one pack for each write, references that change only from
- * what was read. All of libgit2 is behind this header (vdb_repo*.c, vdb_pack.c, vdb_remote.c).
- * Reads may come from several threads; writes from one.
+ * what was read. Reads may come from several threads; writes from one.
+ *
+ * Objects and references of plain repositories are read and written here, without libgit2, whose start takes longer than a small
+ * search. Behind this header libgit2 opens the others (worktrees, extensions), makes new ones, finds revisions and merge bases, removes
+ * references, pushes and pulls. Its settings are those of the whole process: its own checks of hashes are switched off (slow SHA-1;
+ * ours are on), it syncs what it writes, and the extensions objectformat (sha1 only), worktreeconfig, preciousobjects and partialclone
+ * are let through.
  */
 
 #include <stdbool.h>
@@ -119,7 +124,8 @@ grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid,
 bool vdb_pack_has(const struct vdb_pack *p, const struct vdb_oid *oid);
 /** Bytes that were written to the pack so far. */
 uint64_t vdb_pack_bytes(const struct vdb_pack *p);
-/** fsync, index, rename into objects/pack: the objects are there for everybody. A pack without objects publishes nothing. */
+/** fsync, index, rename into objects/pack: the objects are there for everybody. A pack without objects publishes nothing. Bases
+ *  of deltas that only the repository has are put in whole; GREBE_EINVAL: one is nowhere. Once for each pack. */
 grebe_status vdb_pack_publish(struct vdb_pack *p, grebe_error *err);
 /** Drop what was not published. NULL accepted. */
 void vdb_pack_free(struct vdb_pack *p);
@@ -175,9 +181,11 @@ grebe_status vdb_revision(struct vdb_repo *r, const char *text, bool *is_commit,
 
 /* ---- elsewhere ---- */
 
-/** Push the collection's reference; a remote is a name or a path or an address. GREBE_ECONFLICT: not a fast-forward. */
+/** Push the collection's reference; a remote is a name or a path or an address. Credentials: a user and password in the address,
+ *  or the agent of ssh; helpers of git are not asked. GREBE_ECONFLICT: not a fast-forward; GREBE_EAUTH; GREBE_ENETWORK. */
 grebe_status vdb_push(struct vdb_repo *r, const char *name, const char *remote, grebe_error *err);
-/** Fetch into refs/git-vdb/remotes/REMOTE/NAME, then fast-forward or create the collection. */
+/** Fetch into refs/git-vdb/remotes/REMOTE/NAME (a remote without a name: into nothing), then fast-forward or create the collection.
+ *  GREBE_ECONFLICT: the collection has commits that the remote lacks. */
 grebe_status vdb_pull(struct vdb_repo *r, const char *name, const char *remote,
                       struct vdb_oid *root, grebe_error *err);
 /** Packs of a repository into one, unreachable objects older than `grace_seconds` dropped: `git gc` where git is installed. */

@@ -5,8 +5,8 @@
 
 #include "gitvdb/vdb_git.h"
 
-grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const struct vdb_oid *b,
-                            struct vdb_oid *out, grebe_error *err)
+grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const struct vdb_oid *b, struct vdb_oid *out,
+                            grebe_error *err)
 {
     git_oid x = vdb_git_oid(a), y = vdb_git_oid(b), base;
     git_repository *git = NULL;
@@ -26,7 +26,8 @@ grebe_status vdb_merge_base(struct vdb_repo *r, const struct vdb_oid *a, const s
 }
 
 /* What a revision names. Full ids and references of collections need no libgit2. */
-static grebe_status resolve(struct vdb_repo *r, const char *text, const char *shown, struct vdb_oid *out, grebe_error *err)
+static grebe_status resolve(struct vdb_repo *r, const char *text, const char *shown, struct vdb_oid *out,
+                            grebe_error *err)
 {
     git_repository *git = NULL;
     git_object *object = NULL;
@@ -51,8 +52,8 @@ static grebe_status resolve(struct vdb_repo *r, const char *text, const char *sh
     return GREBE_OK;
 }
 
-grebe_status vdb_revision(struct vdb_repo *r, const char *text, bool *is_commit,
-                          struct vdb_oid *commit, struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_revision(struct vdb_repo *r, const char *text, bool *is_commit, struct vdb_oid *commit,
+                          struct vdb_oid *root, grebe_error *err)
 {
     char shown[100];
     struct vdb_oid oid;

@@ -64,6 +64,28 @@ void vdb_sieve_part_release(struct vdb_sieve_part *p)
     }
 }
 
+/* Whether the rows are those of one shard from the first on. */
+static bool is_run(const struct vdb_sieve_part *p, size_t n)
+{
+    const struct vdb_place first = p->pending[0];
+    bool is_same = true;
+
+    for (size_t i = 0; i < n; i++) {
+        is_same = is_same && p->pending[i].shard == first.shard && p->pending[i].row == first.row + i;
+    }
+    return is_same;
+}
+
+static inline void combine(const int32_t *dots, const float *factor, const float *off, size_t n,
+                           const struct vdb_query_codes *q, float *score, float *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        score[i] = (float)dots[i] * factor[i] * q->factor;
+        /* |x . y - x' . y'| <= |x - x'| |y| + |x'| |y - y'|, as a share of |x| |y| */
+        error[i] = off[i] + (1.0F + off[i]) * q->error + SLACK;
+    }
+}
+
 /* Rough scores of the pending rows, and how far off each can be. */
 static void score_codes(const struct vdb_sieve_part *p, size_t n, float *score, float *error)
 {
@@ -75,12 +97,15 @@ static void score_codes(const struct vdb_sieve_part *p, size_t n, float *score, 
         rows[i] = v->coded->shards[p->pending[i].shard].codes + p->pending[i].row * v->coded->width;
     }
     vdb_kernels()->dots_i8(rows, n, v->codes.codes, v->coded->width, dots);
+    if (is_run(p, n)) { /* all side by side: a loop over arrays */
+        const struct vdb_codes *c = v->coded->shards + p->pending[0].shard;
+        combine(dots, c->factor + p->pending[0].row, c->error + p->pending[0].row, n, &v->codes, score, error);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct vdb_codes *c = v->coded->shards + p->pending[i].shard;
-        const float off = c->error[p->pending[i].row];
-        score[i] = (float)dots[i] * c->factor[p->pending[i].row] * v->codes.factor;
-        /* |x . y - x' . y'| <= |x - x'| |y| + |x'| |y - y'|, as a share of |x| |y| */
-        error[i] = off + (1.0F + off) * v->codes.error + SLACK;
+        combine(dots + i, c->factor + p->pending[i].row, c->error + p->pending[i].row, 1, &v->codes, score + i,
+                error + i);
     }
 }
 
@@ -95,7 +120,7 @@ static void score_f32(const struct vdb_sieve_part *p, size_t n, float *score, fl
     }
     vdb_kernels()->dots_f32(rows, n, v->unit, v->dim, score, norms2);
     for (size_t i = 0; i < n; i++) {
-        const bool is_safe = norms2[i] >= VDB_NORM2_MIN && norms2[i] <= VDB_NORM2_MAX;
+        const bool is_safe = vdb_norm2_is_safe(norms2[i]);
         score[i] = is_safe ? score[i] / sqrtf(norms2[i]) : 0.0F;
         error[i] = is_safe ? v->error_f32 : 2.0F; /* nothing is known of it */
     }
@@ -124,6 +149,30 @@ static float bar_of(const struct vdb_sieve *v)
     return key == 0 ? -INFINITY : (float)vdb_key_score(key); /* lower ends are floats, so this is exact */
 }
 
+/* In lanes, which compilers turn into vectors. */
+static float largest_upper(const float *score, const float *error, size_t n)
+{
+    float lanes[VDB_LANES], largest = -INFINITY;
+    size_t i = 0;
+
+    for (size_t l = 0; l < VDB_LANES; l++) {
+        lanes[l] = -INFINITY;
+    }
+    for (; i + VDB_LANES <= n; i += VDB_LANES) {
+        for (size_t l = 0; l < VDB_LANES; l++) {
+            const float upper = score[i + l] + error[i + l];
+            lanes[l] = upper > lanes[l] ? upper : lanes[l];
+        }
+    }
+    for (; i < n; i++) {
+        largest = score[i] + error[i] > largest ? score[i] + error[i] : largest;
+    }
+    for (size_t l = 0; l < VDB_LANES; l++) {
+        largest = lanes[l] > largest ? lanes[l] : largest;
+    }
+    return largest;
+}
+
 grebe_status vdb_sieve_flush(struct vdb_sieve_part *p, grebe_error *err)
 {
     float score[VDB_SIEVE_BLOCK], error[VDB_SIEVE_BLOCK];
@@ -146,6 +195,9 @@ grebe_status vdb_sieve_flush(struct vdb_sieve_part *p, grebe_error *err)
     }
     (p->mesh == VDB_MESH_CODES ? score_codes : score_f32)(p, padded, score, error);
     float bar = bar_of(p->v);
+    if (largest_upper(score, error, n) < bar) { /* mostly so */
+        return GREBE_OK;
+    }
     for (size_t i = 0; st == GREBE_OK && i < n; i++) {
         if (score[i] + error[i] < bar) {
             continue;

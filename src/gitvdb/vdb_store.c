@@ -32,6 +32,7 @@ struct vdb_store {
     char *objects;
     pthread_mutex_t mutex;   /* of `listing` */
     struct listing *listing; /* NULL: not looked yet */
+    atomic_uint writing;     /* number of the latest vdb_store_begin() */
 };
 
 static size_t n_folders(const struct listing *l) { return l->folders.len / sizeof(char *); }
@@ -219,8 +220,10 @@ out:
     return st;
 }
 
-/* @param stale List anew unless that happened since this one (NULL: only if nothing is listed). @param out One reference. */
-static grebe_status take_listing(struct vdb_store *s, const struct listing *stale, struct listing **out, grebe_error *err)
+/* @param stale List anew unless that happened since this one (NULL: only if nothing is listed). @param out One
+ * reference. */
+static grebe_status take_listing(struct vdb_store *s, const struct listing *stale, struct listing **out,
+                                 grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     pthread_mutex_lock(&s->mutex);
@@ -358,7 +361,8 @@ out:
 
 /* ---- objects ---- */
 
-static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, struct region **object, grebe_error *err)
+static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, struct region **object,
+                               grebe_error *err)
 {
     struct vdb_oid found;
     vdb_oid_of(type, (*object)->data, (*object)->len, &found);
@@ -373,8 +377,8 @@ static grebe_status check_hash(const struct vdb_oid *oid, enum vdb_object type, 
 }
 
 /* The first good copy among those of one listing. */
-static grebe_status read_listed(struct vdb_store *s, const struct listing *l, const struct vdb_oid *oid, enum vdb_object *type,
-                                uint64_t *size, struct region **out, grebe_error *err)
+static grebe_status read_listed(struct vdb_store *s, const struct listing *l, const struct vdb_oid *oid,
+                                enum vdb_object *type, uint64_t *size, struct region **out, grebe_error *err)
 {
     grebe_status worst = GREBE_ENOTFOUND;
     struct buf path = BUF_INIT(s->a);
@@ -455,10 +459,10 @@ static bool find_object(struct vdb_store *s, const struct vdb_oid *oid, bool is_
         uint32_t at = 0;
         struct vdb_packfile *p = pack_at(l, i);
         found = vdb_packfile_find(p, oid, &at);
-        if (found && is_touched && !atomic_load(&p->is_young)) {
+        if (found && is_touched && atomic_load(&p->touched_in) != atomic_load(&s->writing)) {
             buf_clear(&path);
             found = buf_printf(&path, NULL, "%s.pack", p->stem) == GREBE_OK && make_young(buf_text(&path));
-            atomic_store(&p->is_young, found);
+            atomic_store(&p->touched_in, found ? atomic_load(&s->writing) : 0);
         }
     }
     for (size_t i = 0; i < n_folders(l) && !found; i++) {
@@ -472,3 +476,5 @@ static bool find_object(struct vdb_store *s, const struct vdb_oid *oid, bool is_
 
 bool vdb_store_has(struct vdb_store *s, const struct vdb_oid *oid) { return find_object(s, oid, false); }
 bool vdb_store_touch(struct vdb_store *s, const struct vdb_oid *oid) { return find_object(s, oid, true); }
+
+void vdb_store_begin(struct vdb_store *s) { atomic_fetch_add(&s->writing, 1); }

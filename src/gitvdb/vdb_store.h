@@ -3,9 +3,10 @@
 #define GREBE_GITVDB_VDB_STORE_H
 
 /*
- * The objects of a repository: packs and loose files of its own folder and of its alternates. Opened without looking at anything;
- * packs are listed when the first object is asked for, and again when one is not found (somebody may have packed it meanwhile).
- * Never writes, but for the times of files (vdb_store_touch). All calls are safe from several threads.
+ * The objects of a repository: packs and loose files of its own folder and of its alternates. Opened without looking at
+ * anything; packs are listed when the first object is asked for, and again when one is not found (somebody may have
+ * packed it meanwhile). Never writes, but for the times of files (vdb_store_touch). All calls are safe from several
+ * threads.
  */
 
 #include "gitvdb/vdb_repo.h"
@@ -29,7 +30,11 @@ grebe_status vdb_store_read(struct vdb_store *s, const struct vdb_oid *oid, enum
                             struct region **out, grebe_error *err);
 /** Whether an object is there, without looking for new packs. */
 bool vdb_store_has(struct vdb_store *s, const struct vdb_oid *oid);
-/** The same, and the file that holds it becomes as young as a new one: `git prune` in another process takes old ones away. */
+/**
+ * The same, and the file that holds it becomes as young as a new one: `git prune` in another process takes old ones
+ * away. Packs are touched once in a writing, which begins with vdb_store_begin().
+ */
 bool vdb_store_touch(struct vdb_store *s, const struct vdb_oid *oid);
+void vdb_store_begin(struct vdb_store *s);
 
 #endif

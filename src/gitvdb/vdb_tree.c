@@ -39,8 +39,8 @@ static grebe_status read_entry(const unsigned char *bytes, size_t len, size_t *a
     i++;
     const unsigned char *end = memchr(bytes + i, '\0', len - i);
     if (end == NULL || len - (size_t)(end + 1 - bytes) < sizeof e->oid.bytes) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "tree: expected a name and 20 bytes of id at byte %zu, %zu bytes remain", i,
-                          len - i);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "tree: expected a name and 20 bytes of id at byte %zu, %zu bytes remain",
+                          i, len - i);
     }
     e->mode = mode;
     e->name = (const char *)bytes + i;
@@ -96,8 +96,7 @@ grebe_status vdb_tree_parse(const grebe_allocator *a, struct region *region, con
     return GREBE_OK;
 }
 
-grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out,
-                           grebe_error *err)
+grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out, grebe_error *err)
 {
     struct region *region = NULL;
     const unsigned char *bytes = NULL;
@@ -142,8 +141,7 @@ static int compare_entries(const void *a, const void *b)
     return compare_names(x->name, vdb_entry_is_tree(x), y->name, vdb_entry_is_tree(y));
 }
 
-grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct buf *out,
-                             grebe_error *err)
+grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct buf *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (n > 1) {

@@ -11,10 +11,10 @@
 #include "codec/codec_compress.h"
 
 enum {
-    STEP_MAX = 1 << 30,       /* zlib counts in unsigned int */
-    STORED_MAX = 65535,       /* bytes of a stored block, RFC 1951 3.2.4 */
-    WHOLE_MAX = 16 << 10,     /* up to here an object is compressed to see whether it shrinks */
-    SAMPLE_PIECE = 2 << 10,   /* else two pieces of it are: at 40 MB/s they cost as much as two hashes of the whole */
+    STEP_MAX = 1 << 30,     /* zlib counts in unsigned int */
+    STORED_MAX = 65535,     /* bytes of a stored block, RFC 1951 3.2.4 */
+    WHOLE_MAX = 16 << 10,   /* up to here an object is compressed to see whether it shrinks */
+    SAMPLE_PIECE = 2 << 10, /* else two pieces of it are: at 40 MB/s they cost as much as two hashes of the whole */
     SAMPLE_PIECES = 2,
     LEVEL_SMALL = 6,
     LEVEL_LARGE = 4,
@@ -112,8 +112,8 @@ static grebe_status make_ready(struct vdb_deflater *d, int level, grebe_error *e
     return GREBE_OK;
 }
 
-static grebe_status compress_at(struct vdb_deflater *d, const unsigned char *bytes, size_t len, int level, struct buf *out,
-                                grebe_error *err)
+static grebe_status compress_at(struct vdb_deflater *d, const unsigned char *bytes, size_t len, int level,
+                                struct buf *out, grebe_error *err)
 {
     grebe_status st = make_ready(d, level, err);
     if (st != GREBE_OK) {
@@ -158,7 +158,8 @@ static grebe_status shrinks(struct vdb_deflater *d, const unsigned char *bytes, 
     return GREBE_OK;
 }
 
-grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out, grebe_error *err)
+grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
+                         grebe_error *err)
 {
     assert(level >= -1 && level <= 9);
     grebe_status st = GREBE_OK;
@@ -186,11 +187,14 @@ grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, 
 
 static bool zlib_head_is_good(const unsigned char *src, size_t len)
 {
-    return len >= 2 && (src[0] & 15) == 8 && (src[0] >> 4) <= 7 && (src[0] * 256 + src[1]) % 31 == 0 && (src[1] & 32) == 0;
+    return len >= 2 && (src[0] & 15) == 8 && (src[0] >> 4) <= 7 && (src[0] * 256 + src[1]) % 31 == 0 &&
+           (src[1] & 32) == 0;
 }
 
-/* A stream of nothing but stored blocks is copied here, at the speed of memory; anything else is left to zlib, from the start. */
-static bool copy_stored(const unsigned char *src, size_t src_len, unsigned char *dst, size_t dst_len, size_t *in, size_t *done)
+/* A stream of nothing but stored blocks is copied here, at the speed of memory; anything else is left to zlib, from the
+ * start. */
+static bool copy_stored(const unsigned char *src, size_t src_len, unsigned char *dst, size_t dst_len, size_t *in,
+                        size_t *done)
 {
     for (;;) {
         if (src_len - *in < 5 || (src[*in] & 6) != 0) {
@@ -242,10 +246,9 @@ static grebe_status inflate_rest(const grebe_allocator *a, const unsigned char *
         }
         *done += n;
         if (code != Z_OK && code != Z_STREAM_END) {
-            st = code == Z_MEM_ERROR
-                     ? mem_fail(err, 40 << 10, "inflate state")
-                     : GREBE_FAIL(err, GREBE_ECORRUPT, "zlib stream at byte %zu of at most %zu: %s", *in, src_len,
-                                  z.msg != NULL ? z.msg : "ends early");
+            st = code == Z_MEM_ERROR ? mem_fail(err, 40 << 10, "inflate state")
+                                     : GREBE_FAIL(err, GREBE_ECORRUPT, "zlib stream at byte %zu of at most %zu: %s",
+                                                  *in, src_len, z.msg != NULL ? z.msg : "ends early");
             break;
         }
     }

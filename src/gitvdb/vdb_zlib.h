@@ -2,7 +2,8 @@
 #ifndef GREBE_GITVDB_VDB_ZLIB_H
 #define GREBE_GITVDB_VDB_ZLIB_H
 
-/* The zlib streams of Git objects (RFC 1950). Streams are kept between objects: making one costs more than most objects do. */
+/* The zlib streams of Git objects (RFC 1950). Streams are kept between objects: making one costs more than most objects
+ * do. */
 
 #include <stdbool.h>
 
@@ -15,7 +16,7 @@ struct vdb_deflater {
     const grebe_allocator *a;
     struct z_stream_s *z; /* NULL: not needed yet */
     int level;
-    struct buf sample;    /* scratch */
+    struct buf sample; /* scratch */
 };
 void vdb_deflater_init(struct vdb_deflater *d, const grebe_allocator *a);
 void vdb_deflater_release(struct vdb_deflater *d);
@@ -25,7 +26,8 @@ void vdb_deflater_release(struct vdb_deflater *d);
  *
  * @param level 0 to 9, 0 is stored; -1: chosen by the content (stored when that costs less than a tenth more).
  */
-grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out, grebe_error *err);
+grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
+                         grebe_error *err);
 
 /**
  * The bytes of one stream whose length is known. Its checksum is not looked at: the hash of the object says more.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writers that are stopped: by a full disk, by a lack of memory, by a kill. What stays is the old state or the new one. */
+/* Writers that are stopped: by a full disk, by a lack of memory, by a kill. What stays is the old state or the new one.
+ */
 #include "vdb_git_test.h"
 
 #include <signal.h>
@@ -84,7 +85,8 @@ static void write_for_ever(const char *path)
     grebe_context *ctx = NULL;
     struct vdb_repo *r = NULL;
     uint64_t seed = (uint64_t)getpid();
-    if (context_new(NULL, &ctx, NULL) != GREBE_OK || vdb_repo_open(ctx, path, VDB_REPO_EXISTING, &r, NULL) != GREBE_OK) {
+    if (context_new(NULL, &ctx, NULL) != GREBE_OK ||
+        vdb_repo_open(ctx, path, VDB_REPO_EXISTING, &r, NULL) != GREBE_OK) {
         _exit(1);
     }
     for (int i = 0;; i++) {

@@ -209,6 +209,43 @@ static void test_assign__many_centroids__as_plain_loops(void **state)
     free(vectors);
 }
 
+/* Of 16 scores the best two and where the best stands. */
+static void check_winner(const struct vdb_best *b, const struct vdb_winner *w)
+{
+    int n_above_second = 0, n_first = 0;
+    for (uint32_t l = 0; l < VDB_LANES; l++) {
+        assert_true(b->first[l] <= w->first && b->second[l] <= w->second);
+        n_above_second += (b->first[l] > w->second) + (b->second[l] > w->second);
+        n_first += (b->first[l] == w->first) + (b->second[l] == w->first);
+    }
+    assert_int_equal(n_above_second, n_first == 1);
+    assert_true(b->first[w->centroid % VDB_LANES] == w->first);
+    assert_int_equal(w->centroid / VDB_LANES, b->index[w->centroid % VDB_LANES]);
+}
+
+static void test_winners__equal_scores__second_is_first(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 2000; round++) {
+        struct vdb_best b;
+        for (uint32_t l = 0; l < VDB_LANES; l++) {
+            float x = (float)(test_random(&seed) % 9) - 4.0F, y = (float)(test_random(&seed) % 9) - 4.0F;
+            b.first[l] = x > y ? x : y;
+            b.second[l] = test_random(&seed) % 3 == 0 ? -INFINITY : x > y ? y : x;
+            b.index[l] = (int32_t)(test_random(&seed) % 512);
+        }
+        for (int level = CPU_SCALAR; level <= CPU_AVX2; level++) {
+            const struct vdb_kernels *k = vdb_kernels_of((enum cpu_simd)level);
+            struct vdb_winner w;
+            if (k != NULL) {
+                k->find_winners(&b, 1, &w);
+                check_winner(&b, &w);
+            }
+        }
+    }
+}
+
 /* Both variants find every product within the bound that callers rely on. */
 static void test_kernels__all_levels__within_bound(void **state)
 {
@@ -236,10 +273,15 @@ static void test_kernels__all_levels__within_bound(void **state)
                 }
             }
             k->score_group(pointers, dim, panel, 6, best);
+            float norms2[VDB_ROWS];
+            struct vdb_winner winners[VDB_GROUP];
+            k->norms2(pointers, VDB_ROWS, dim, norms2);
+            k->find_winners(best, VDB_GROUP, winners);
             for (int p = 0; p < VDB_GROUP; p++) {
                 double length = sqrt(vdb_norm2(pointers[p], dim));
-                assert_true(fabs((double)k->norm2(pointers[p], dim) - length * length) <=
-                            vdb_dot_error(dim, 0) * length * length);
+                assert_true(p >= VDB_ROWS || fabs((double)norms2[p] - length * length) <=
+                                                 vdb_dot_error(dim, 0) * length * length);
+                check_winner(&best[p], &winners[p]);
                 for (uint32_t l = 0; l < VDB_LANES; l++) {
                     double dot[2] = { 0, 0 }, size[2] = { 0, 0 };
                     for (uint32_t d = 0; d < dim; d++) {
@@ -341,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_assign__hard_data__as_plain_loops),
         cmocka_unit_test(test_assign__ties__lowest_wins),
         cmocka_unit_test(test_assign__many_centroids__as_plain_loops),
+        cmocka_unit_test(test_winners__equal_scores__second_is_first),
         cmocka_unit_test(test_kernels__all_levels__within_bound),
         cmocka_unit_test(test_train__threads_and_data__bits_of_plain_loops),
         cmocka_unit_test(test_train__no_memory__fails_and_frees),

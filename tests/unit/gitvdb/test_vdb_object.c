@@ -37,7 +37,8 @@ static void put_loose(struct git_fixture *f, const struct vdb_oid *oid, const vo
     vdb_oid_hex(oid, hex);
     vdb_deflater_init(&d, mem_system());
     assert_ok(vdb_deflate(&d, bytes, len, 6, &z, &err));
-    assert_int_equal(run_shell("mkdir -p '%s/objects/%.2s' && rm -f '%s/objects/%.2s/%s'", f->path, hex, f->path, hex, hex + 2), 0);
+    assert_int_equal(
+        run_shell("mkdir -p '%s/objects/%.2s' && rm -f '%s/objects/%.2s/%s'", f->path, hex, f->path, hex, hex + 2), 0);
     snprintf(path, sizeof path, "%s/objects/%.2s/%s", f->path, hex, hex + 2);
     test_write_file(path, z.data, z.len);
     buf_release(&z);
@@ -52,9 +53,18 @@ static void test_object__loose_and_damaged__refused_with_its_id(void **state)
         const char *bytes;
         size_t len;
     } bad[] = {
-        { "blob 5\0hellO", 12 },  { "blob 5\0hell", 11 },     { "blob 5\0hello!", 13 },      { "blob 05x\0hello", 13 },
-        { "blub 5\0hello", 12 },  { "blob \0hello", 11 },     { "blob 5", 6 },               { "", 0 },
-        { "tree 5\0hello", 12 },  { "blob -5\0hello", 13 },   { "blob 99999999999\0h", 18 }, { "blob 18446744073709551621\0hello", 31 },
+        { "blob 5\0hellO", 12 },
+        { "blob 5\0hell", 11 },
+        { "blob 5\0hello!", 13 },
+        { "blob 05x\0hello", 13 },
+        { "blub 5\0hello", 12 },
+        { "blob \0hello", 11 },
+        { "blob 5", 6 },
+        { "", 0 },
+        { "tree 5\0hello", 12 },
+        { "blob -5\0hello", 13 },
+        { "blob 99999999999\0h", 18 },
+        { "blob 18446744073709551621\0hello", 31 },
     };
     grebe_error err = GREBE_ERROR_INIT;
     struct git_fixture f;
@@ -185,10 +195,11 @@ static void test_object__pack_or_index_damaged_anywhere__never_wrong_bytes(void 
     git_fixture_close(&f);
     git_fixture_open(&f, VDB_REPO_CREATE);
     put_pack(&f, oids, paths[0], paths[1]);
-    assert_int_equal(run_shell("cd '%s' && mkdir l && cp '%s' l/x && git init -q --bare l/r && git -C l/r unpack-objects -q <l/x && "
-                               "cp -r l/r/objects/[0-9a-f][0-9a-f] objects/",
-                               f.path, paths[0]),
-                     0);
+    assert_int_equal(
+        run_shell("cd '%s' && mkdir l && cp '%s' l/x && git init -q --bare l/r && git -C l/r unpack-objects -q <l/x && "
+                  "cp -r l/r/objects/[0-9a-f][0-9a-f] objects/",
+                  f.path, paths[0]),
+        0);
     size_t n = 0;
     unsigned char *bytes = test_read_file(paths[0], &n);
     bytes[600] ^= 1;
@@ -206,7 +217,7 @@ static void test_tree__hostile_bytes__refused(void **state)
     (void)state;
     static const char id[] = "aaaaaaaaaaaaaaaaaaaa";
     static const struct {
-        const char *entries; /* '|' stands for the NUL, and an id follows each */
+        const char *entries;  /* '|' stands for the NUL, and an id follows each */
         const char *fragment; /* NULL: good */
     } cases[] = {
         { "100644 a|", NULL },
@@ -254,7 +265,8 @@ static void test_tree__hostile_bytes__refused(void **state)
     /* what comes out of git's own hands: links and submodules keep their kind */
     struct git_fixture f;
     git_fixture_open(&f, VDB_REPO_CREATE);
-    assert_int_equal(run_shell("cd '%s' && b=$(git hash-object -w --stdin </dev/null) && printf '120000 blob %%s\\tl\\n160000 commit 1111111111111111111111111111111111111111\\tm\\n"
+    assert_int_equal(run_shell("cd '%s' && b=$(git hash-object -w --stdin </dev/null) && printf '120000 blob "
+                               "%%s\\tl\\n160000 commit 1111111111111111111111111111111111111111\\tm\\n"
                                "100755 blob %%s\\tx\\n' $b $b | git mktree --missing >t",
                                f.path),
                      0);
@@ -295,7 +307,10 @@ static void test_commit__odd_bytes__read_or_refused(void **state)
         { TREE, "", 0 },
         { TREE "committer a <b> 12", "", 12 },
     };
-    static const char *const bad[] = { "", "tree", "tree aaaa\n", "parent aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
+    static const char *const bad[] = { "",
+                                       "tree",
+                                       "tree aaaa\n",
+                                       "parent aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
                                        "tree gggggggggggggggggggggggggggggggggggggggg\n",
                                        "tree aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
     grebe_error err = GREBE_ERROR_INIT;

@@ -15,7 +15,8 @@ static void fill_random(unsigned char *p, size_t n, uint64_t seed)
 static void test_pack__many_blobs__git_reads_them_and_we_do(void **state)
 {
     (void)state;
-    static const size_t sizes[] = { 0, 1, 15, 16, 2047, 2048, 16384, 16385, 65534, 65535, 65536, 131070, 131071, 300000, 2000000 };
+    static const size_t sizes[] = { 0,     1,     15,    16,     2047,   2048,   16384,  16385,
+                                    65534, 65535, 65536, 131070, 131071, 300000, 2000000 };
     enum { N = sizeof sizes / sizeof sizes[0] };
     grebe_error err = GREBE_ERROR_INIT;
     struct git_fixture f;
@@ -143,11 +144,114 @@ static void test_pack__deltas_before_their_base__git_reads_them(void **state)
     }
     vdb_delta_release(&d);
     assert_fsck(f.path);
-    assert_int_equal(run_shell("cd '%s' && git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 5: 1 object' && "
-                               "git index-pack -o x.idx objects/pack/*.pack >/dev/null && cmp x.idx objects/pack/*.idx",
-                               f.path),
-                     0);
+    assert_int_equal(
+        run_shell("cd '%s' && git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 5: 1 object' && "
+                  "git index-pack -o x.idx objects/pack/*.pack >/dev/null && cmp x.idx objects/pack/*.idx",
+                  f.path),
+        0);
     git_fixture_close(&f);
+}
+
+static void test_pack__base_of_a_delta__completed_or_refused(void **state)
+{
+    (void)state;
+    static const char base_text[] = "one two three four five six seven eight nine ten";
+    static const char text[] = "one two three four five six seven eight nine ten eleven";
+    grebe_error err = GREBE_ERROR_INIT;
+    struct git_fixture f;
+    struct vdb_oid base, oid, nowhere;
+    struct vdb_pack *p = NULL;
+    struct vdb_delta d;
+    const unsigned char *delta = NULL;
+    size_t len = 0;
+    git_fixture_open(&f, VDB_REPO_CREATE);
+    vdb_delta_init(&d, mem_system());
+    vdb_oid_of(VDB_BLOB, text, sizeof text - 1, &oid);
+    vdb_oid_of(VDB_BLOB, "nowhere", 7, &nowhere);
+    assert_ok(vdb_delta_begin(&d, sizeof base_text - 1, sizeof text - 1, &err));
+    assert_ok(vdb_delta_copy(&d, 0, sizeof base_text - 1, &err));
+    assert_int_equal(vdb_delta_end(&d, &delta, &len, &err), GREBE_EINVAL); /* too short yet */
+    assert_ok(vdb_delta_insert(&d, " eleven", 7, &err));
+    assert_ok(vdb_delta_end(&d, &delta, &len, &err));
+    /* the base is in the repository, in another pack: it is put in once more, whole */
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    assert_ok(vdb_pack_add(p, VDB_BLOB, base_text, sizeof base_text - 1, -1, &base, &err));
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    assert_fails(vdb_pack_add_delta(p, &oid, &oid, delta, len, &err), GREBE_EINVAL, "another object");
+    assert_fails(vdb_pack_add_delta(p, &oid, &base, delta, 3, &err), GREBE_EINVAL, "found 3");
+    assert_ok(vdb_pack_add_delta(p, &oid, &base, delta, len, &err));
+    assert_ok(vdb_pack_add_delta(p, &oid, &base, delta, len, &err));
+    assert_true(vdb_pack_has(p, &oid) && !vdb_pack_has(p, &base));
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    assert_fsck(f.path);
+    assert_int_equal(
+        run_shell("cd '%s' && test $(git verify-pack -v objects/pack/*.idx | grep -c ' blob ') = 3", f.path), 0);
+    /* a base that is nowhere */
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    assert_ok(vdb_pack_add_delta(p, &nowhere, &(struct vdb_oid){ { 9 } }, delta, len, &err));
+    assert_fails(vdb_pack_publish(p, &err), GREBE_EINVAL, "base of a delta");
+    vdb_pack_free(p);
+    assert_int_equal(run_shell("test $(ls '%s/objects/pack' | wc -l) = 4", f.path), 0);
+    vdb_delta_release(&d);
+    git_fixture_close(&f);
+}
+
+/* Pieces of random places and lengths, joined ones and ones beyond what one instruction takes. */
+static void test_delta__random_pieces__made_again(void **state)
+{
+    (void)state;
+    enum { BASE = 20 << 20 };
+    grebe_error err = GREBE_ERROR_INIT;
+    uint64_t seed = test_seed();
+    unsigned char *base = malloc(BASE), *want = malloc(3 * (size_t)BASE), *got = malloc(3 * (size_t)BASE);
+    assert_true(base != NULL && want != NULL && got != NULL);
+    fill_random(base, BASE, seed);
+    struct vdb_delta d;
+    vdb_delta_init(&d, mem_system());
+    for (int round = 0; round < 40; round++) {
+        size_t pieces = test_random(&seed) % 30, at = 0, n = 0;
+        struct {
+            size_t from, len;
+            int is_copy;
+        } list[64];
+        for (size_t i = 0; i < pieces; i++) {
+            list[i].is_copy = test_random(&seed) % 3 != 0;
+            list[i].len = i == 0 && round == 0 ? 0x1000005
+                          : list[i].is_copy    ? test_random(&seed) % 200000
+                                               : test_random(&seed) % 400;
+            if (i == 3) {
+                list[i].len = 0x10000; /* the length that is written as none */
+            }
+            list[i].from =
+                i > 0 && test_random(&seed) % 4 == 0 && list[i - 1].from + list[i - 1].len + list[i].len < BASE
+                    ? list[i - 1].from + list[i - 1].len /* goes on where the last one ended */
+                    : test_random(&seed) % (BASE - list[i].len);
+            n += list[i].len;
+        }
+        assert_ok(vdb_delta_begin(&d, BASE, n, &err));
+        for (size_t i = 0; i < pieces; i++) {
+            assert_ok(list[i].is_copy ? vdb_delta_copy(&d, list[i].from, list[i].len, &err)
+                                      : vdb_delta_insert(&d, base + list[i].from, list[i].len, &err));
+            memcpy(want + at, base + list[i].from, list[i].len);
+            at += list[i].len;
+        }
+        const unsigned char *bytes = NULL;
+        size_t len = 0;
+        assert_ok(vdb_delta_end(&d, &bytes, &len, &err));
+        assert_ok(vdb_delta_apply(bytes, len, base, BASE, got, n, &err));
+        assert_memory_equal(got, want, n);
+        if (n > 0) {
+            assert_int_equal(vdb_delta_apply(bytes, len - 1, base, BASE, got, n, &err), GREBE_ECORRUPT);
+        }
+        assert_int_equal(vdb_delta_apply(bytes, len, base, BASE - 1, got, n, &err), GREBE_ECORRUPT);
+    }
+    vdb_delta_release(&d);
+    free(base);
+    free(want);
+    free(got);
 }
 
 int main(void)
@@ -155,6 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pack__many_blobs__git_reads_them_and_we_do),
         cmocka_unit_test(test_pack__deltas_before_their_base__git_reads_them),
+        cmocka_unit_test(test_pack__base_of_a_delta__completed_or_refused),
+        cmocka_unit_test(test_delta__random_pieces__made_again),
     };
     return cmocka_run_group_tests_name("vdb_pack", tests, NULL, NULL);
 }

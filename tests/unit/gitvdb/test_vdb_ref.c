@@ -29,9 +29,9 @@ static void test_ref__life_of_a_collection__seen_by_git(void **state)
 
     /* packed references, alone and with a loose one in front */
     assert_ok(vdb_ref_update(f.repo, "b", NULL, &c1, &err));
-    assert_int_equal(run_shell("git -C '%s' pack-refs --all --prune && test ! -e '%s/refs/git-vdb/collections/a'", f.path,
-                               f.path),
-                     0);
+    assert_int_equal(
+        run_shell("git -C '%s' pack-refs --all --prune && test ! -e '%s/refs/git-vdb/collections/a'", f.path, f.path),
+        0);
     assert_ok(vdb_ref_read(f.repo, "a", &got, &root, &err));
     assert_true(vdb_oid_equal(&got, &c2));
     assert_fails(vdb_ref_update(f.repo, "a", NULL, &c1, &err), GREBE_EEXISTS, "exists already");
@@ -117,7 +117,8 @@ static int add_commits(const char *path, int who, int n)
 {
     grebe_context *ctx = NULL;
     struct vdb_repo *r = NULL;
-    if (context_new(NULL, &ctx, NULL) != GREBE_OK || vdb_repo_open(ctx, path, VDB_REPO_EXISTING, &r, NULL) != GREBE_OK) {
+    if (context_new(NULL, &ctx, NULL) != GREBE_OK ||
+        vdb_repo_open(ctx, path, VDB_REPO_EXISTING, &r, NULL) != GREBE_OK) {
         return 1;
     }
     for (int i = 0; i < n; i++) {

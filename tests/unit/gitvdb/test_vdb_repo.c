@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-
-/* libgit2 1.5.1 leaks in git_regexp_match() for each key of the configuration that is no url.*.insteadOf, once a remote. */
+/* libgit2 1.5.1 leaks in git_regexp_match() for each key of the configuration that is no url.*.insteadOf, once a
+ * remote. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpcre2\n"; }
 
@@ -107,9 +107,9 @@ static void test_repo__packed_by_git__still_read_by_those_who_had_it_open(void *
         assert_ok(vdb_ref_update(f.repo, "a", i > 0 ? &commits[i - 1] : NULL, &commits[i], &err));
     }
     /* four packs become one, references too; what was listed before is gone */
-    assert_int_equal(run_shell("git -C '%s' gc -q --prune=now && test $(ls '%s'/objects/pack/*.pack | wc -l) = 1", f.path,
-                               f.path),
-                     0);
+    assert_int_equal(
+        run_shell("git -C '%s' gc -q --prune=now && test $(ls '%s'/objects/pack/*.pack | wc -l) = 1", f.path, f.path),
+        0);
     assert_ok(vdb_ref_read(f.repo, "a", &got, &root, &err));
     assert_true(vdb_oid_equal(&got, &commits[3]) && vdb_oid_equal(&root, &roots[3]));
     for (int i = 0; i < 4; i++) {
@@ -122,8 +122,32 @@ static void test_repo__packed_by_git__still_read_by_those_who_had_it_open(void *
     assert_int_equal(run_shell("git -C '%s' multi-pack-index write 2>/dev/null", f.path), 0);
     git_fixture_reopen(&f);
     assert_text(f.repo, &roots[1], "v1");
+    /* indexes of version 1, and of version 2 with offsets of 64 bits */
+    static const char *const versions[] = { "1", "2,0x20" };
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(
+            run_shell("cd '%s/objects/pack' && rm -f multi-pack-index && p=$(echo *.pack) && chmod u+w * && "
+                      "git index-pack --index-version=%s $p >/dev/null",
+                      f.path, versions[k]),
+            0);
+        git_fixture_reopen(&f);
+        for (int i = 0; i < 4; i++) {
+            snprintf(text, sizeof text, "v%d", i);
+            assert_text(f.repo, &roots[i], text);
+        }
+    }
+    /* copies by git: clone, bundle */
+    assert_int_equal(
+        run_shell(
+            "cd '%s' && git clone -q --mirror . ../mirror 2>/dev/null && git -C ../mirror fsck --strict 2>/dev/null && "
+            "git bundle create -q ../all.bundle refs/git-vdb/collections/a && git bundle verify -q ../all.bundle "
+            "2>/dev/null",
+            f.path),
+        0);
     /* packs taken apart into loose objects */
-    assert_int_equal(run_shell("cd '%s' && mv objects/pack/*.pack x && rm -f objects/pack/* && git unpack-objects -q <x", f.path), 0);
+    assert_int_equal(
+        run_shell("cd '%s' && mv objects/pack/*.pack x && rm -f objects/pack/* && git unpack-objects -q <x", f.path),
+        0);
     for (int i = 0; i < 4; i++) {
         snprintf(text, sizeof text, "v%d", i);
         assert_text(f.repo, &roots[i], text);
@@ -131,9 +155,10 @@ static void test_repo__packed_by_git__still_read_by_those_who_had_it_open(void *
     /* and our own gc */
     assert_fails(vdb_gc(f.repo, -1, &err), GREBE_EINVAL, "-1");
     assert_ok(vdb_gc(f.repo, 1209600, &err));
-    assert_int_equal(run_shell("test $(ls '%s'/objects/pack/*.pack | wc -l) = 1 && test ! -e '%s'/objects/[0-9a-f][0-9a-f]",
-                               f.path, f.path),
-                     0);
+    assert_int_equal(
+        run_shell("test $(ls '%s'/objects/pack/*.pack | wc -l) = 1 && test ! -e '%s'/objects/[0-9a-f][0-9a-f]", f.path,
+                  f.path),
+        0);
     assert_text(f.repo, &roots[0], "v0");
     arena_release(&ar);
     git_fixture_close(&f);
@@ -150,10 +175,11 @@ static void test_repo__worktree_alternates_read_only__objects_are_found(void **s
     git_fixture_open(&f, VDB_REPO_CREATE);
     put_commit(f.repo, "one", NULL, &c1, &r1);
     assert_ok(vdb_ref_update(f.repo, "a", NULL, &c1, &err));
-    assert_int_equal(run_shell("cd '%s' && git update-ref refs/heads/m refs/git-vdb/collections/a && "
-                               "git worktree add -q ../tree m 2>/dev/null && git clone -q --shared . ../shared 2>/dev/null",
-                               f.path),
-                     0);
+    assert_int_equal(
+        run_shell("cd '%s' && git update-ref refs/heads/m refs/git-vdb/collections/a && "
+                  "git worktree add -q ../tree m 2>/dev/null && git clone -q --shared . ../shared 2>/dev/null",
+                  f.path),
+        0);
     snprintf(path, sizeof path, "%s/tree", f.folder);
     assert_ok(vdb_repo_open(f.ctx, path, VDB_REPO_EXISTING, &r, &err));
     assert_ok(vdb_ref_read(r, "a", &got, &root, &err));
@@ -172,7 +198,8 @@ static void test_repo__worktree_alternates_read_only__objects_are_found(void **s
     vdb_repo_close(r);
 
     /* reading leaves every file as it was */
-    assert_int_equal(run_shell("cd '%s' && chmod -R a-w . && find . -printf '%%p %%T@ %%s\\n' | sort >../before", f.path), 0);
+    assert_int_equal(
+        run_shell("cd '%s' && chmod -R a-w . && find . -printf '%%p %%T@ %%s\\n' | sort >../before", f.path), 0);
     git_fixture_reopen(&f);
     bool is_commit = false;
     assert_ok(vdb_ref_read(f.repo, "a", &got, &root, &err));
@@ -181,7 +208,8 @@ static void test_repo__worktree_alternates_read_only__objects_are_found(void **s
     assert_fails(vdb_object_read(f.repo, &(struct vdb_oid){ { 1 } }, VDB_BLOB, &(struct region *){ NULL },
                                  &(const unsigned char *){ NULL }, &(size_t){ 0 }, &err),
                  GREBE_ENOTFOUND, "no object 0100");
-    assert_int_equal(run_shell("cd '%s' && find . -printf '%%p %%T@ %%s\\n' | sort | cmp - ../before && chmod -R u+w .", f.path), 0);
+    assert_int_equal(
+        run_shell("cd '%s' && find . -printf '%%p %%T@ %%s\\n' | sort | cmp - ../before && chmod -R u+w .", f.path), 0);
     git_fixture_close(&f);
 }
 
@@ -245,7 +273,9 @@ static void test_remote__push_and_pull__fast_forward_only(void **state)
     assert_fails(vdb_push(f.repo, "a", "origin", &err), GREBE_ENOTFOUND, "no remote \"origin\"");
     assert_fails(vdb_push(f.repo, "b", "origin", &err), GREBE_ENOTFOUND, "no collection \"b\"");
     assert_fails(vdb_pull(f.repo, "a", "no such place", &root, &err), GREBE_ENOTFOUND, "no such place");
-    assert_int_equal(run_shell("git -C '%s' remote add origin '%s' && git -C '%s' remote add origin '%s'", f.path, path, path, f.path), 0);
+    assert_int_equal(run_shell("git -C '%s' remote add origin '%s' && git -C '%s' remote add origin '%s'", f.path, path,
+                               path, f.path),
+                     0);
     assert_ok(vdb_push(f.repo, "a", "origin", &err));
     assert_ok(vdb_ref_read(other, "a", &got, &root, &err));
     assert_true(vdb_oid_equal(&got, &c1));
@@ -258,7 +288,9 @@ static void test_remote__push_and_pull__fast_forward_only(void **state)
     assert_ok(vdb_ref_read(other, "a", &got, &root, &err));
     assert_true(vdb_oid_equal(&got, &c2));
     assert_int_equal(run_shell("git -C '%s' rev-parse -q --verify refs/git-vdb/remotes/origin/a >/dev/null && "
-                               "test ! -e '%s/logs'", path, path), 0);
+                               "test ! -e '%s/logs'",
+                               path, path),
+                     0);
     assert_ok(vdb_pull(other, "a", "origin", &root, &err)); /* nothing new */
     assert_fails(vdb_pull(other, "b", "origin", &root, &err), GREBE_ENOTFOUND, "\"b\"");
 
@@ -336,8 +368,8 @@ static void test_repo__golden_bundles__roots_of_all_commits(void **state)
     text[len] = '\0';
     git_fixture_open(&f, VDB_REPO_CREATE);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(run_shell("git -C '%s' fetch -q '%s/golden/gitvdb/%s.bundle' 'refs/*:refs/*' 2>/dev/null", f.path,
-                                   TEST_DATA, names[i]),
+        assert_int_equal(run_shell("git -C '%s' fetch -q '%s/golden/gitvdb/%s.bundle' 'refs/*:refs/*' 2>/dev/null",
+                                   f.path, TEST_DATA, names[i]),
                          0);
     }
     struct arena ar = ARENA_INIT(mem_system());
@@ -422,20 +454,22 @@ static void test_commit__source_date_epoch__same_id_everywhere(void **state)
     put_commit(f.repo, "create collection x", NULL, &c, &root);
     unsetenv("SOURCE_DATE_EPOCH");
     vdb_oid_hex(&c, hex);
-    assert_int_equal(run_shell("cd '%s' && git cat-file commit %s >c && printf 'tree %%s\\nauthor git-vdb <git-vdb@localhost> "
-                               "1700000000 +0000\\ncommitter git-vdb <git-vdb@localhost> 1700000000 +0000\\n\\n"
-                               "create collection x' $(git rev-parse %s^{tree}) | cmp - c",
-                               f.path, hex, hex),
-                     0);
+    assert_int_equal(
+        run_shell("cd '%s' && git cat-file commit %s >c && printf 'tree %%s\\nauthor git-vdb <git-vdb@localhost> "
+                  "1700000000 +0000\\ncommitter git-vdb <git-vdb@localhost> 1700000000 +0000\\n\\n"
+                  "create collection x' $(git rev-parse %s^{tree}) | cmp - c",
+                  f.path, hex, hex),
+        0);
     setenv("TZ", "XYZ-5:30", 1);
     tzset();
     put_commit(f.repo, "offset", &c, &c, &root);
     unsetenv("TZ");
     tzset();
     vdb_oid_hex(&c, hex);
-    assert_int_equal(run_shell("git -C '%s' cat-file commit %s | grep -q '^author git-vdb <git-vdb@localhost> [0-9]* +0530$'",
-                               f.path, hex),
-                     0);
+    assert_int_equal(
+        run_shell("git -C '%s' cat-file commit %s | grep -q '^author git-vdb <git-vdb@localhost> [0-9]* +0530$'",
+                  f.path, hex),
+        0);
     git_fixture_close(&f);
 }
 

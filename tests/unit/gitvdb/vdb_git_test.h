@@ -59,14 +59,14 @@ static inline void git_fixture_reopen(struct git_fixture *f)
 /** git's own check of everything finds nothing. */
 static inline void assert_fsck(const char *path)
 {
-    assert_int_equal(run_shell("git -C '%s' fsck --strict --full >'%s/fsck.txt' 2>&1 || { cat '%s/fsck.txt'; false; }", path,
-                               path, path),
+    assert_int_equal(run_shell("git -C '%s' fsck --strict --full >'%s/fsck.txt' 2>&1 || { cat '%s/fsck.txt'; false; }",
+                               path, path, path),
                      0);
 }
 
 /** One commit with one file "f" of this text, published; the reference is not touched. */
-static inline void put_commit(struct vdb_repo *r, const char *text, const struct vdb_oid *parent, struct vdb_oid *commit,
-                              struct vdb_oid *root)
+static inline void put_commit(struct vdb_repo *r, const char *text, const struct vdb_oid *parent,
+                              struct vdb_oid *commit, struct vdb_oid *root)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct vdb_pack *p = NULL;
