@@ -74,12 +74,6 @@ static void report_batch(void *progress_ctx, const grebe_progress *p)
     fprintf(stderr, "%llu points\n", (unsigned long long)p->rows_done);
 }
 
-static int open_for_writing(struct vdb_words *w)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    return grebe_vdb_open(w->cli->ctx, w->db, w->command->mode, &w->vdb, &err) == GREBE_OK ? 0 : vdb_error(w, &err);
-}
-
 static void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_vdb_write_options *o)
 {
     *o = (grebe_vdb_write_options)GREBE_VDB_WRITE_OPTIONS_INIT;
@@ -103,7 +97,7 @@ static int upsert_file(struct vdb_words *w, const char *path)
     }
     vdb_write_options_from(w, strcmp(path, "-") == 0 ? "stdin" : path, &o);
     int code = open_twice(w, path, &text);
-    code = code != 0 ? code : open_for_writing(w);
+    code = code != 0 ? code : vdb_open(w);
     if (code == 0) {
         grebe_status st = grebe_vdb_upsert_lines(w->vdb, w->positional[0], read_twice, rewind_twice, &text, &o, &r, &err);
         code = vdb_finish(w, st, &err, r);
@@ -136,7 +130,7 @@ static int upsert_one(struct vdb_words *w)
     const char *vector;
     vdb_write_options_from(w, "input", &o);
     int code = vector_text(w, vdb_value(w, "vector"), &vector);
-    code = code != 0 ? code : open_for_writing(w);
+    code = code != 0 ? code : vdb_open(w);
     if (code != 0) {
         return code;
     }
@@ -186,7 +180,7 @@ int vdb_run_import(struct vdb_words *w)
     }
     vdb_write_options_from(w, paths[0], &o);
     scan.call = &w->cli->call;
-    int code = open_for_writing(w);
+    int code = vdb_open(w);
     if (code != 0) {
         return code;
     }
@@ -208,6 +202,7 @@ int vdb_run_delete(struct vdb_words *w)
         return vdb_usage(w, "expected --ids or --filter, found both");
     }
     int code = vdb_select_of(w, &select);
+    code = code == 0 ? vdb_open(w) : code;
     if (code != 0) {
         return code;
     }

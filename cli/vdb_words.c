@@ -42,9 +42,11 @@ int vdb_usage(struct vdb_words *w, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return out_usage(w->cli, "%s%s%s: %s", w->command != NULL && w->command->group != NULL ? w->command->group : "",
-                     w->command != NULL && w->command->group != NULL ? " " : "", w->command != NULL ? w->command->name : "vdb",
-                     text);
+    if (w->command == NULL) {
+        return out_usage(w->cli, "%s", text);
+    }
+    return out_usage(w->cli, "%s%s%s: %s", w->command->group != NULL ? w->command->group : "", w->command->group != NULL ? " " : "",
+                     w->command->name, text);
 }
 
 /* ---- parsing ---- */
