@@ -122,7 +122,7 @@ static grebe_status merge_payload(struct arena *ar, const struct vdb_value *line
         if (&m->value == payload) {
             continue;
         }
-        if (vdb_json_get(inner, m->key, m->key_len) != NULL) {
+        if (inner != NULL && vdb_json_get(inner, m->key, m->key_len) != NULL) {
             st = GREBE_FAIL(err, GREBE_EINVAL, "payload: expected no member with the name of a column, found one");
             break;
         }
