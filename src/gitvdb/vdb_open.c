@@ -123,6 +123,8 @@ grebe_status vdb_write_options_of(const grebe_vdb_write_options *given, grebe_vd
     grebe_status st = options_copy(out, sizeof *out, given, err);
     out->batch_size = out->batch_size == 0 ? 1000 : out->batch_size;
     out->name = out->name == NULL ? "input" : out->name;
+    out->id_column = out->id_column == NULL ? "id" : out->id_column;
+    out->vector_column = out->vector_column == NULL ? "vector" : out->vector_column;
     return st;
 }
 
