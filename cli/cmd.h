@@ -102,6 +102,9 @@ int cmd_version(struct cli *cli);
 int cmd_help(struct cli *cli);
 int cmd_completions(struct cli *cli);
 
+/** Text of a man page, escaped. */
+void man_text(const char *text);
+
 /* ---- cmd_common.c: what several verbs do ---- */
 
 /** Open positional[i] as a source, with --version, --compat, --input-format. Exit code; 0: *out is set. */

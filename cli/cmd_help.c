@@ -6,6 +6,7 @@
 
 #include "opt.h"
 #include "out.h"
+#include "vdb.h"
 
 int cmd_version(struct cli *cli)
 {
@@ -73,7 +74,11 @@ static void print_verb(const struct cmd *c)
     if (c->more_options != NULL) {
         print_options(c->options != NULL ? "" : "options", c->more_options);
     }
-    print_options("common options", common_options);
+    if (c->options == own_words) {
+        vdb_overview(NULL, stdout);
+    } else {
+        print_options("common options", common_options);
+    }
     if (c->example != NULL) {
         out_printf("\nexamples\n");
         for (const char *p = c->example; *p != '\0';) {
@@ -91,7 +96,7 @@ static const char exit_text[] =
 
 /* ---- man pages ---- */
 
-static void man_text(const char *text)
+void man_text(const char *text)
 {
     bool at_start = true;
     for (const char *p = text; *p != '\0'; p++) {
@@ -140,10 +145,14 @@ static void man_verb(const struct cmd *c)
     man_text(c->usage);
     out_printf("\n.SH DESCRIPTION\n");
     man_text(c->text[0] != '\0' ? c->text : c->summary);
-    out_printf("\n.SH OPTIONS\n");
-    man_options(c->options);
-    man_options(c->more_options);
-    man_options(common_options);
+    if (c->options == own_words) {
+        vdb_man();
+    } else {
+        out_printf("\n.SH OPTIONS\n");
+        man_options(c->options);
+        man_options(c->more_options);
+        man_options(common_options);
+    }
     out_printf(".SH EXIT STATUS\n");
     man_text(exit_text);
     if (c->example != NULL) {

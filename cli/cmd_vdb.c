@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `grebe vdb`: from words to a sub-command, and what all of them do. */
-#include <stdio.h>
-
 #include "vdb.h"
 
 #include <errno.h>
@@ -65,6 +63,11 @@ int vdb_print(struct vdb_words *w, grebe_vdb_result *r)
     }
     grebe_vdb_result_free(r);
     return code;
+}
+
+int vdb_finish(struct vdb_words *w, grebe_status st, const grebe_error *err, grebe_vdb_result *r)
+{
+    return st == GREBE_OK ? vdb_print(w, r) : vdb_error(w, err);
 }
 
 /* ---- texts ---- */

@@ -7,6 +7,8 @@
  * after the sub-command, values that begin with "-" only behind "="), so it has a parser of its own beside opt.h.
  */
 
+#include <stdio.h>
+
 #include "cmd.h"
 
 enum vdb_option_kind { VDB_FLAG, VDB_TEXT, VDB_NUMBER, VDB_MANY };
@@ -77,10 +79,14 @@ const struct vdb_given *vdb_values(const struct vdb_words *w, const char *name);
 void vdb_help(const struct vdb_command *c);
 void vdb_overview(const char *group, FILE *f);
 
+/** The sub-commands as sections of grebe-vdb(1). */
+void vdb_man(void);
 /** Print the completions of a shell: bash, elvish, fish, powershell, zsh from 0. */
 int vdb_completions(int shell);
 /** Print a result and free it. Exit code. */
 int vdb_print(struct vdb_words *w, grebe_vdb_result *r);
+/** Print what a call gave, or its error. Exit code. */
+int vdb_finish(struct vdb_words *w, grebe_status st, const grebe_error *err, grebe_vdb_result *r);
 /** "grebe: vdb NAME: message". Gives the exit code. */
 int vdb_error(struct vdb_words *w, const grebe_error *err);
 /** A wrong combination of words: exit code 2. */

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sub-commands of `grebe vdb` on whole collections and repositories. */
-#include <stdio.h>
-
 #include "vdb.h"
 
 #include <string.h>
 
 #include "out.h"
-
-static int finish(struct vdb_words *w, grebe_status st, const grebe_error *err, grebe_vdb_result *r)
-{
-    return st == GREBE_OK ? vdb_print(w, r) : vdb_error(w, err);
-}
 
 int vdb_run_init(struct vdb_words *w)
 {
@@ -20,7 +13,7 @@ int vdb_run_init(struct vdb_words *w)
     grebe_vdb_mode mode = vdb_has(w, "bare") ? GREBE_VDB_INIT_BARE : GREBE_VDB_INIT;
     grebe_status st = grebe_vdb_open(w->cli->ctx, w->positional[0], mode, &w->vdb, &err);
     st = st == GREBE_OK ? grebe_vdb_describe(w->vdb, &r, &err) : st;
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_collection_create(struct vdb_words *w)
@@ -44,7 +37,7 @@ int vdb_run_collection_create(struct vdb_words *w)
     c.default_probes = vdb_number(w, "default-probes", c.default_probes);
     c.default_candidate_limit = vdb_number(w, "default-candidate-limit", c.default_candidate_limit);
     grebe_status st = grebe_vdb_create(w->vdb, w->positional[0], &c, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_collection_list(struct vdb_words *w)
@@ -52,7 +45,7 @@ int vdb_run_collection_list(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_list(w->vdb, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_collection_info(struct vdb_words *w)
@@ -60,7 +53,7 @@ int vdb_run_collection_info(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_info(w->vdb, w->positional[0], vdb_value(w, "at"), &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_collection_delete(struct vdb_words *w)
@@ -68,7 +61,7 @@ int vdb_run_collection_delete(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_drop(w->vdb, w->positional[0], &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_history(struct vdb_words *w)
@@ -76,7 +69,7 @@ int vdb_run_history(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_history(w->vdb, w->positional[0], vdb_number(w, "limit", 20), &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_restore(struct vdb_words *w)
@@ -84,7 +77,7 @@ int vdb_run_restore(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_restore(w->vdb, w->positional[0], w->positional[1], &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_push(struct vdb_words *w)
@@ -93,7 +86,7 @@ int vdb_run_push(struct vdb_words *w)
     grebe_vdb_result *r = NULL;
     const char *remote = w->n_positional == 2 ? w->positional[1] : "origin";
     grebe_status st = grebe_vdb_push(w->vdb, w->positional[0], remote, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_pull(struct vdb_words *w)
@@ -102,7 +95,7 @@ int vdb_run_pull(struct vdb_words *w)
     grebe_vdb_result *r = NULL;
     const char *remote = w->n_positional == 2 ? w->positional[1] : "origin";
     grebe_status st = grebe_vdb_pull(w->vdb, w->positional[0], remote, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_diff(struct vdb_words *w)
@@ -110,7 +103,7 @@ int vdb_run_diff(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_diff(w->vdb, w->positional[0], w->positional[1], w->positional[2], &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 /* A check with findings prints them and ends with exit code 5. */
@@ -120,7 +113,7 @@ static int finish_check(struct vdb_words *w, grebe_status st, const grebe_error 
         int code = vdb_print(w, r);
         return code != 0 ? code : EXIT_CODE_CORRUPT;
     }
-    return finish(w, st, err, r);
+    return vdb_finish(w, st, err, r);
 }
 
 int vdb_run_validate(struct vdb_words *w)
@@ -145,7 +138,7 @@ int vdb_run_copy(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_copy(w->vdb, w->positional[0], w->positional[1], &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_rename(struct vdb_words *w)
@@ -153,7 +146,7 @@ int vdb_run_rename(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_rename(w->vdb, w->positional[0], w->positional[1], &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_merge(struct vdb_words *w)
@@ -174,7 +167,7 @@ int vdb_run_merge(struct vdb_words *w)
         vdb_print(w, r);
         r = NULL;
     }
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_stats(struct vdb_words *w)
@@ -182,7 +175,7 @@ int vdb_run_stats(struct vdb_words *w)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     grebe_status st = grebe_vdb_stats(w->vdb, w->positional[0], vdb_value(w, "at"), &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_gc(struct vdb_words *w)
@@ -191,7 +184,7 @@ int vdb_run_gc(struct vdb_words *w)
     grebe_vdb_result *r = NULL;
     uint64_t grace = vdb_number(w, "grace", 14 * 24 * 3600);
     grebe_status st = grebe_vdb_gc(w->vdb, grace > INT64_MAX ? INT64_MAX : (int64_t)grace, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_completions(struct vdb_words *w)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sub-commands of `grebe vdb` on points. */
-#include <stdio.h>
-
 #include "vdb.h"
 
 #include <errno.h>
@@ -96,11 +94,6 @@ static void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_
     o->call = &w->cli->call;
 }
 
-static int finish(struct vdb_words *w, grebe_status st, const grebe_error *err, grebe_vdb_result *r)
-{
-    return st == GREBE_OK ? vdb_print(w, r) : vdb_error(w, err);
-}
-
 static int upsert_file(struct vdb_words *w, const char *path)
 {
     grebe_error err = GREBE_ERROR_INIT;
@@ -115,7 +108,7 @@ static int upsert_file(struct vdb_words *w, const char *path)
     code = code != 0 ? code : open_for_writing(w);
     if (code == 0) {
         grebe_status st = grebe_vdb_upsert_lines(w->vdb, w->positional[0], read_twice, rewind_twice, &text, &o, &r, &err);
-        code = finish(w, st, &err, r);
+        code = vdb_finish(w, st, &err, r);
     }
     close_twice(&text);
     return code;
@@ -151,7 +144,7 @@ static int upsert_one(struct vdb_words *w)
     }
     grebe_status st = grebe_vdb_upsert_point(w->vdb, w->positional[0], vdb_value(w, "id"), vector, vdb_value(w, "payload"),
                                              &o, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_upsert(struct vdb_words *w)
@@ -202,7 +195,7 @@ int vdb_run_import(struct vdb_words *w)
     grebe_status st = grebe_source_open_many(w->cli->ctx, paths, n, NULL, &source, &err);
     st = st == GREBE_OK ? grebe_source_scan(source, &scan, &rows, &err) : st;
     st = st == GREBE_OK ? grebe_vdb_upsert_rows(w->vdb, w->positional[0], &rows, &o, &r, &err) : st;
-    code = finish(w, st, &err, r);
+    code = vdb_finish(w, st, &err, r);
     grebe_source_close(source);
     return code;
 }
@@ -222,7 +215,7 @@ int vdb_run_delete(struct vdb_words *w)
     }
     vdb_write_options_from(w, "input", &o);
     grebe_status st = grebe_vdb_delete(w->vdb, w->positional[0], &select, &o, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 /* ---- reading ---- */
@@ -244,7 +237,7 @@ static int run_read(struct vdb_words *w, read_fn read, bool is_everything)
     o.with_payload = o.with_payload || is_everything;
     o.with_vector = o.with_vector || is_everything;
     grebe_status st = read(w->vdb, w->positional[0], &select, &o, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_get(struct vdb_words *w) { return run_read(w, grebe_vdb_get, false); }
@@ -286,7 +279,7 @@ int vdb_run_search(struct vdb_words *w)
     q.candidate_limit = vdb_number(w, "candidate-limit", 0);
     q.expected_vector_space = vdb_value(w, "expected-vector-space");
     grebe_status st = grebe_vdb_search(w->vdb, w->positional[0], &q, &o, &r, &err);
-    return finish(w, st, &err, r);
+    return vdb_finish(w, st, &err, r);
 }
 
 int vdb_run_export(struct vdb_words *w)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sub-commands of `grebe vdb`, once: help and completions are made from this table. */
-#include <stdio.h>
-
 #include "vdb.h"
 
 #include <string.h>
@@ -150,4 +148,50 @@ void vdb_overview(const char *group, FILE *f)
         }
     }
     fprintf(f, "\ngrebe vdb COMMAND --help shows the options of one.\n");
+}
+
+/* ---- the man page ---- */
+
+static void man_option(const struct vdb_option *o)
+{
+    out_printf(".TP\n\\fB\\-\\-");
+    man_text(o->name);
+    out_printf("\\fR");
+    if (o->arg != NULL) {
+        out_printf(" \\fI");
+        man_text(o->arg);
+        out_printf("\\fR");
+    }
+    out_printf("\n");
+    man_text(o->help);
+    out_printf("\n");
+}
+
+void vdb_man(void)
+{
+    out_printf("\n.SH SUB\\-COMMANDS\n");
+    for (const struct vdb_command *c = vdb_commands; c->name != NULL; c++) {
+        out_printf(".SS ");
+        man_text(c->group != NULL ? c->group : "");
+        man_text(c->group != NULL ? " " : "");
+        man_text(c->name);
+        man_text(" ");
+        man_text(c->usage);
+        out_printf("\n");
+        man_text(c->summary);
+        man_text(c->is_ours ? " (not in git-vdb)" : "");
+        out_printf("\n");
+        for (const struct vdb_option *o = c->options; o->name != NULL; o++) {
+            if (o->help != NULL) {
+                man_option(o);
+            }
+        }
+    }
+    out_printf(".SH OPTIONS OF ALL\n");
+    for (const struct vdb_option *o = vdb_globals; o->name != NULL; o++) {
+        if (o->help != NULL) {
+            man_option(o);
+        }
+    }
+    out_printf(".SH ENVIRONMENT\n.TP\n.B GIT_VDB_REPO\nas \\-\\-db\n");
 }
