@@ -209,6 +209,15 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_get(grebe_vdb *vdb, const char
                                                       const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                       grebe_error *err);
 /**
+ * The same as a stream of batches of at most 4,096 rows: columns as grebe_vdb_result_rows() gives them.
+ *
+ * @param out Owned by the caller. It may outlive vdb, not the context.
+ * @return As grebe_vdb_get().
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_scan(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
+                                                       const grebe_vdb_read_options *options, struct ArrowArrayStream *out,
+                                                       grebe_error *err);
+/**
  * All points as lines of JSON that grebe_vdb_upsert_lines() reads back to the same root, in the order of their ids.
  *
  * @param write As for grebe_print_rows().
