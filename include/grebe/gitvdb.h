@@ -107,10 +107,11 @@ typedef struct grebe_vdb_write_options {
     const grebe_call_options *call; /**< Borrowed for the call; NULL: defaults */
     const char *id_column;     /**< of grebe_vdb_upsert_rows(); NULL: "id". Borrowed. */
     const char *vector_column; /**< of grebe_vdb_upsert_rows(); NULL: "vector". Borrowed. */
+    bool ids_are_json;         /**< texts of the id column are JSON, whatever its metadata says */
 } grebe_vdb_write_options;
 #define GREBE_VDB_WRITE_OPTIONS_INIT                                           \
     {                                                                          \
-        sizeof(grebe_vdb_write_options), 0, 0, 0, 0, 0, 0                      \
+        sizeof(grebe_vdb_write_options), 0, 0, 0, 0, 0, 0, false               \
     }
 
 /**

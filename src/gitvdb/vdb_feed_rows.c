@@ -11,7 +11,7 @@ struct row_reader {
     struct ArrowSchema schema;
     int id, vector;
     bool id_is_text, id_is_json; /* json: texts that are ids as JSON, which rows of both kinds have */
-    bool is_double;              /* components that do not fit a float of 32 bits are rounded */
+    char component;              /* 'f': given as they lie; 'g' and 'l': doubles and integers, which are rounded to float */
     const char *id_format;       /* what ids are widened to */
     struct ArrowSchema id_type, vector_type;
     struct vdb_payloads payloads;
@@ -46,15 +46,15 @@ static grebe_status choose_types(struct row_reader *r, grebe_error *err)
     const struct ArrowSchema *id_schema = id_field->dictionary != NULL ? id_field->dictionary : id_field;
     GREBE_TRY(arrow_type_of(id_schema, &id, err));
     r->id_is_text = arrow_kind_is_text(id.kind);
-    r->id_is_json = r->id_is_text && has_json_ids(id_field);
+    r->id_is_json = r->id_is_text && (r->id_is_json || has_json_ids(id_field));
     r->id_format = r->id_is_text ? "U" : strchr("CSIL", id_schema->format[0]) != NULL ? "L" : "l";
     GREBE_TRY(schema_new(a, r->id_format, id_field->name, true, 0, &r->id_type, err));
     GREBE_TRY(schema_widens(id_schema, &r->id_type, err));
-    /* components are given as they lie where they are floats of at most 32 bits */
-    r->is_double = vector->n_children != 1 || strchr("fe", vector->children[0]->format[0]) == NULL ||
-                   vector->children[0]->format[1] != '\0';
+    const char *component = vector->n_children == 1 ? vector->children[0]->format : "g";
+    r->component = component[1] != '\0' ? 'g' : strchr("fe", component[0]) != NULL ? 'f'
+                   : strchr("cCsSiIl", component[0]) != NULL ? 'l' : 'g';
     GREBE_TRY(schema_new(a, "+L", vector->name, true, 1, &r->vector_type, err));
-    GREBE_TRY(schema_new(a, r->is_double ? "g" : "f", "item", true, 0, r->vector_type.children[0], err));
+    GREBE_TRY(schema_new(a, (char[]){ r->component, '\0' }, "item", true, 0, r->vector_type.children[0], err));
     GREBE_TRY(schema_widens(vector, &r->vector_type, err));
     GREBE_TRY(vdb_payloads_init(&r->payloads, a, &r->schema, r->id, r->vector, err));
 out:
@@ -110,7 +110,7 @@ static grebe_status vector_of_row(struct row_reader *r, const struct ArrowArray 
     }
     size_t first = (size_t)(items->offset + ends[0]);
     *dim = (uint32_t)n;
-    if (!r->is_double) {
+    if (r->component == 'f') {
         *out = (const float *)items->buffers[1] + first;
         return GREBE_OK;
     }
@@ -122,8 +122,11 @@ static grebe_status vector_of_row(struct row_reader *r, const struct ArrowArray 
     float *to = (float *)(void *)r->vector_buf.data;
     for (size_t i = 0; i < (size_t)n; i++) {
         double d;
-        memcpy(&d, (const unsigned char *)items->buffers[1] + (first + i) * 8, 8);
-        to[i] = (float)d;
+        int64_t whole;
+        const void *from = (const unsigned char *)items->buffers[1] + (first + i) * 8;
+        memcpy(&d, from, 8);
+        memcpy(&whole, from, 8);
+        to[i] = (float)(r->component == 'l' ? (double)whole : d);
     }
     *out = to;
     return GREBE_OK;
@@ -172,17 +175,18 @@ out:
     return st;
 }
 
-grebe_status vdb_feed_rows(struct vdb_feed *f, const grebe_allocator *a, struct ArrowArrayStream *rows, const char *name,
-                           const char *id_column, const char *vector_column, grebe_error *err)
+grebe_status vdb_feed_rows(struct vdb_feed *f, const grebe_allocator *a, struct ArrowArrayStream *rows,
+                           const grebe_vdb_write_options *o, grebe_error *err)
 {
-    struct row_reader r = { .f = f, .vector_buf = BUF_INIT(a) };
+    struct row_reader r = { .f = f, .id_is_json = o->ids_are_json, .vector_buf = BUF_INIT(a) };
     struct ArrowArray batch = { 0 };
     grebe_status st;
+    const char *name = o->name;
     *f = (struct vdb_feed){ .a = a, .name = name, .is_kept = true };
     vdb_points_init(&f->kept, a);
     GREBE_TRY(stream_schema(rows, &r.schema, err));
     GREBE_TRY(schema_check(&r.schema, err));
-    GREBE_TRY(error_wrap(err, find_columns(&r, id_column, vector_column, err), "%s", name));
+    GREBE_TRY(error_wrap(err, find_columns(&r, o->id_column, o->vector_column, err), "%s", name));
     GREBE_TRY(error_wrap(err, choose_types(&r, err), "%s", name));
     while ((st = stream_next(rows, &batch, err)) == GREBE_OK) {
         st = add_batch(&r, &batch, err);
