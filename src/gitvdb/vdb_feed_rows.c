@@ -11,7 +11,7 @@ struct row_reader {
     struct ArrowSchema schema;
     int id, vector;
     bool id_is_text, id_is_json; /* json: texts that are ids as JSON, which rows of both kinds have */
-    char component;              /* 'f': given as they lie; 'g' and 'l': doubles and integers, which are rounded to float */
+    char component;              /* 'f': given as they lie; 'g', 'l': doubles and integers, which are rounded to float; 't': text */
     const char *id_format;       /* what ids are widened to */
     struct ArrowSchema id_type, vector_type;
     struct vdb_payloads payloads;
@@ -37,12 +37,35 @@ static bool has_json_ids(const struct ArrowSchema *field)
     return schema_metadata_find(field, "grebe.id", &pair) && pair.value_len == 4 && memcmp(pair.value, "json", 4) == 0;
 }
 
+/* Lists of numbers, or text as it is typed on a command line, which CSV has. */
+static grebe_status choose_vector_type(struct row_reader *r, const struct ArrowSchema *vector, grebe_error *err)
+{
+    const grebe_allocator *a = r->f->a;
+    const struct ArrowSchema *plain = vector->dictionary != NULL ? vector->dictionary : vector;
+    struct arrow_type type;
+    grebe_status st;
+    GREBE_TRY(arrow_type_of(plain, &type, err));
+    if (arrow_kind_is_text(type.kind)) {
+        r->component = 't';
+        GREBE_TRY(schema_new(a, "U", vector->name, true, 0, &r->vector_type, err));
+    } else {
+        const char *component = vector->n_children == 1 ? vector->children[0]->format : "g";
+        r->component = component[1] != '\0' ? 'g' : strchr("fe", component[0]) != NULL ? 'f'
+                       : strchr("cCsSiIl", component[0]) != NULL ? 'l' : 'g';
+        GREBE_TRY(schema_new(a, "+L", vector->name, true, 1, &r->vector_type, err));
+        GREBE_TRY(schema_new(a, (char[]){ r->component, '\0' }, "item", true, 0, r->vector_type.children[0], err));
+    }
+    st = schema_widens(plain, &r->vector_type, err);
+out:
+    return st;
+}
+
 static grebe_status choose_types(struct row_reader *r, grebe_error *err)
 {
     const grebe_allocator *a = r->f->a;
     struct arrow_type id;
     grebe_status st;
-    const struct ArrowSchema *id_field = r->schema.children[r->id], *vector = r->schema.children[r->vector];
+    const struct ArrowSchema *id_field = r->schema.children[r->id];
     const struct ArrowSchema *id_schema = id_field->dictionary != NULL ? id_field->dictionary : id_field;
     GREBE_TRY(arrow_type_of(id_schema, &id, err));
     r->id_is_text = arrow_kind_is_text(id.kind);
@@ -50,12 +73,7 @@ static grebe_status choose_types(struct row_reader *r, grebe_error *err)
     r->id_format = r->id_is_text ? "U" : strchr("CSIL", id_schema->format[0]) != NULL ? "L" : "l";
     GREBE_TRY(schema_new(a, r->id_format, id_field->name, true, 0, &r->id_type, err));
     GREBE_TRY(schema_widens(id_schema, &r->id_type, err));
-    const char *component = vector->n_children == 1 ? vector->children[0]->format : "g";
-    r->component = component[1] != '\0' ? 'g' : strchr("fe", component[0]) != NULL ? 'f'
-                   : strchr("cCsSiIl", component[0]) != NULL ? 'l' : 'g';
-    GREBE_TRY(schema_new(a, "+L", vector->name, true, 1, &r->vector_type, err));
-    GREBE_TRY(schema_new(a, (char[]){ r->component, '\0' }, "item", true, 0, r->vector_type.children[0], err));
-    GREBE_TRY(schema_widens(vector, &r->vector_type, err));
+    GREBE_TRY(choose_vector_type(r, r->schema.children[r->vector], err));
     GREBE_TRY(vdb_payloads_init(&r->payloads, a, &r->schema, r->id, r->vector, err));
 out:
     return st;
@@ -89,6 +107,28 @@ static grebe_status id_of_row(struct row_reader *r, struct arena *ar, const stru
         return GREBE_FAIL(err, GREBE_EINVAL, "id: expected a number from 0, found %lld", (long long)(int64_t)v);
     }
     return GREBE_OK;
+}
+
+static grebe_status vector_of_text(struct row_reader *r, const struct ArrowArray *texts, int64_t row, const float **out,
+                                   uint32_t *dim, grebe_error *err)
+{
+    const int64_t *ends = (const int64_t *)texts->buffers[1] + texts->offset + row;
+    float *values = NULL;
+    size_t n = 0;
+    if (array_is_null(texts, row)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "vector: expected numbers, found null");
+    }
+    const char *text = ends[0] == ends[1] ? "" : (const char *)texts->buffers[2] + ends[0];
+    grebe_status st = vdb_vector_from_text(r->f->a, text, (size_t)(ends[1] - ends[0]), &values, &n, err);
+    if (st == GREBE_OK && (n == 0 || n > UINT32_MAX)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "vector: expected 1 to %u components, found %zu", UINT32_MAX, n);
+    }
+    buf_clear(&r->vector_buf);
+    st = st == GREBE_OK ? buf_put(&r->vector_buf, values, n * sizeof *values, err) : st;
+    mem_free(r->f->a, values, n * sizeof *values);
+    *out = (const float *)(const void *)r->vector_buf.data;
+    *dim = (uint32_t)n;
+    return st;
 }
 
 /* @param out Borrowed from the array or from the reader. */
@@ -143,7 +183,8 @@ static grebe_status add_row(struct row_reader *r, const struct ArrowArray *ids, 
     size_t len;
     grebe_status st;
     GREBE_TRY(id_of_row(r, &ar, ids, row, &id, err));
-    GREBE_TRY(vector_of_row(r, vectors, row, &vector, &dim, err));
+    GREBE_TRY(r->component == 't' ? vector_of_text(r, vectors, row, &vector, &dim, err)
+                                  : vector_of_row(r, vectors, row, &vector, &dim, err));
     GREBE_TRY(vdb_payloads_next(&r->payloads, &payload, &len, err));
     GREBE_TRY(vdb_points_add(&r->f->kept, &id, vector, dim, payload, len, err));
 out:
