@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measure git-vdb compatible command lines side by side on real word vectors.
 
   gitvdb.py --a git-vdb --b "grebe vdb" --emb EMB.npy --words WORDS.parquet

@@ -138,7 +138,15 @@ static grebe_status lsh_search_init(struct lsh_search *l, uint64_t *probes, greb
 
     *probes = l->q->probes != 0 ? l->q->probes : c->default_probes;
     l->candidate_limit = l->q->candidate_limit != 0 ? l->q->candidate_limit : c->default_candidate_limit;
-    GREBE_TRY(vdb_lsh_planes_new(c, l->s->a, &planes, err));
+    st = vdb_lsh_planes_new(c, l->s->a, &planes, err);
+    if (st == GREBE_EINVAL) { /* the repository's fault, not the caller's */
+        st = GREBE_ECORRUPT;
+        if (err != NULL) {
+            err->status = st;
+        }
+        error_wrap(err, st, "meta.json");
+    }
+    GREBE_TRY(st);
     l->n_tables = (uint32_t)c->tables;
     l->n_bits = (uint32_t)c->signature_bits;
     if (*probes > PROBES_MAX && (l->n_bits > 26 || ((uint64_t)l->n_tables << l->n_bits) > PROBES_MAX)) {

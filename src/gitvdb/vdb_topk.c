@@ -9,16 +9,16 @@
 /* So many hits more than the limit are kept before the worst are dropped: dropping costs O(1) for each that came. */
 enum { SLACK_MIN = 32 };
 
-/* Ties may be more than the limit, so the next time is counted from what was kept. */
-static size_t prune_point(size_t kept, size_t limit)
+/* Ties may be more than the limit: dropping comes again when there are twice as many as were kept. */
+static size_t prune_point(size_t kept)
 {
-    return limit > SIZE_MAX / 4 ? SIZE_MAX : kept + max_size(limit, SLACK_MIN);
+    return kept > SIZE_MAX / 4 ? SIZE_MAX : kept + max_size(kept, SLACK_MIN);
 }
 
 void vdb_topk_init(struct vdb_topk *t, const grebe_allocator *a, size_t limit, _Atomic uint64_t *floor)
 {
     *t = (struct vdb_topk){ .a = a, .limit = limit, .floor = floor };
-    t->prune_at = prune_point(limit, limit);
+    t->prune_at = prune_point(limit);
 }
 
 static void swap_hits(struct vdb_hit *a, struct vdb_hit *b)
@@ -80,7 +80,7 @@ void vdb_topk_prune(struct vdb_topk *t)
         }
     }
     t->n = kept;
-    t->prune_at = prune_point(kept, t->limit);
+    t->prune_at = prune_point(max_size(kept, t->limit));
 }
 
 static grebe_status grow(struct vdb_topk *t, grebe_error *err)
@@ -179,6 +179,37 @@ static int compare_ranked(const void *a, const void *b)
     return vdb_id_compare(&x_id, &y_id);
 }
 
+/* Puts the first n_first into the front, in any order (Hoare's selection): where all scores tie there may be many more. */
+static void select_first(struct ranked *items, size_t n, size_t n_first)
+{
+    size_t begin = 0, end = n;
+
+    while (begin < n_first && n_first < end && end - begin > 1) {
+        /* not the last one, so that both sides of the split hold something */
+        const struct ranked pivot = items[begin + (end - begin - 1) / 2];
+        size_t left = begin, right = end - 1;
+        for (;;) {
+            while (compare_ranked(&items[left], &pivot) < 0) {
+                left++;
+            }
+            while (compare_ranked(&pivot, &items[right]) < 0) {
+                right--;
+            }
+            if (left >= right) {
+                break;
+            }
+            const struct ranked kept = items[left];
+            items[left++] = items[right];
+            items[right--] = kept;
+        }
+        if (n_first <= right) {
+            end = right + 1;
+        } else {
+            begin = right + 1;
+        }
+    }
+}
+
 /* Order the hits that are left, cut, and hand them over. */
 static grebe_status rank(const struct vdb_topk *t, const struct vdb_snapshot *s, struct vdb_hit **hits, size_t *n,
                          grebe_error *err)
@@ -195,7 +226,8 @@ static grebe_status rank(const struct vdb_topk *t, const struct vdb_snapshot *s,
         const struct vdb_hit *hit = t->items + i;
         ranked[i] = (struct ranked){ vdb_score_key(hit->score), &s->shards[hit->at.shard].ids, *hit };
     }
-    qsort(ranked, t->n, sizeof *ranked, compare_ranked);
+    select_first(ranked, t->n, n_out);
+    qsort(ranked, n_out, sizeof *ranked, compare_ranked);
     out = mem_alloc(s->a, n_out * sizeof *out);
     if (out == NULL) {
         st = mem_fail(err, n_out * sizeof *out, "hits");

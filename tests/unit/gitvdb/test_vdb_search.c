@@ -410,6 +410,60 @@ static void test_kernels__rows__within_bound(void **state)
     }
 }
 
+/* Searches from several threads on one snapshot, the first ones among them, find the same. */
+struct crowd {
+    struct fake *f;
+    struct pool *pool;
+    const float *queries; /* shape [8, dim] */
+    struct expected *expected[8];
+    size_t n_expected[8];
+};
+
+static grebe_status search_in_crowd(void *arg, size_t i, grebe_error *err)
+{
+    const struct crowd *c = arg;
+    const struct vdb_work w = { mem_system(), c->pool, 1 + (uint32_t)(i % 3), NULL };
+    const struct vdb_query q = { .vector = c->queries + i % 8 * c->f->dim, .limit = 10, .mode = VDB_SEARCH_EXACT };
+    const struct expected *e = c->expected[i % 8];
+    struct vdb_search_stats stats;
+    struct vdb_hit *hits = NULL;
+    size_t n = 0;
+    grebe_status st = vdb_search(c->f->s, &w, &q, &hits, &n, &stats, err);
+    for (size_t k = 0; st == GREBE_OK && k < n; k++) {
+        if (n != 10 || hits[k].at.shard != e[k].p->at.shard || hits[k].at.row != e[k].p->at.row) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "search %zu: another hit %zu", i, k);
+        }
+    }
+    mem_free(mem_system(), hits, n * sizeof *hits);
+    return st;
+}
+
+static void test_search__many_at_once__same_hits(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    grebe_error err = GREBE_ERROR_INIT;
+    enum { N = 5000, DIM = 20 };
+    float *vectors = malloc(N * DIM * sizeof *vectors), queries[8 * DIM];
+    struct fake f;
+    struct crowd c = { .f = &f, .queries = queries };
+    assert_int_equal(pool_new(mem_system(), &c.pool, NULL), GREBE_OK);
+    fill(UNIFORM, vectors, N, DIM, &seed);
+    fill(UNIFORM, queries, 8, DIM, &seed);
+    fake_open(&f, vectors, N, DIM);
+    for (size_t i = 0; i < 8; i++) {
+        c.expected[i] = rank_plainly(&f, queries + i * DIM, NULL, &c.n_expected[i]);
+    }
+    assert_ok(parallel_for(c.pool, 5, 64, search_in_crowd, &c, NULL, &err));
+    assert_non_null(f.s->coded);
+    for (size_t i = 0; i < 8; i++) {
+        free(c.expected[i]);
+    }
+    fake_close(&f);
+    pool_free(c.pool);
+    free(vectors);
+}
+
 /* Codes stand for their rows within the error that they tell, and scores made of them are within it too. */
 static void test_codes__all_data__within_error(void **state)
 {
@@ -468,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_kernels__rows__within_bound),
         cmocka_unit_test(test_codes__all_data__within_error),
         cmocka_unit_test(test_search__all_data__as_plain_loops),
+        cmocka_unit_test(test_search__many_at_once__same_hits),
         cmocka_unit_test(test_search__automatic__by_threshold),
         cmocka_unit_test(test_search__filter__counts_and_hits),
         cmocka_unit_test(test_search__posting_of_no_row__corrupt),
