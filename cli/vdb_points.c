@@ -80,6 +80,8 @@ static void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_
     o->expect_root = vdb_value(w, "expect-root");
     o->batch_size = vdb_has(w, "single-commit") ? UINT64_MAX : vdb_number(w, "batch-size", 1000);
     o->name = name;
+    o->id_column = vdb_value(w, "id-column");
+    o->vector_column = vdb_value(w, "vector-column");
     if (vdb_has(w, "progress")) {
         w->cli->call.progress = report_batch;
     }

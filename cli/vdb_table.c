@@ -44,6 +44,8 @@ static const struct vdb_option upsert_options[] = {
     END
 };
 static const struct vdb_option import_options[] = {
+    { "id-column", VDB_TEXT, "NAME", "the column of ids (default id)" },
+    { "vector-column", VDB_TEXT, "NAME", "the column of vectors (default vector)" },
     { "single-commit", VDB_FLAG, NULL, "all points in one commit" },
     { "batch-size", VDB_NUMBER, "N", "points of one commit (default 1000)" },
     EXPECT,

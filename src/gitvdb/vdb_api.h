@@ -21,12 +21,16 @@ struct vdb_view {
 enum { VDB_VIEWS = 4 };
 
 struct grebe_vdb {
+    atomic_uint refs;                  /* the caller's and those of streams; grebe_vdb_close() gives one back */
     grebe_context *ctx;
     const grebe_allocator *a;
     struct vdb_repo *repo;
     pthread_mutex_t lock;              /* of views */
     struct vdb_view *views[VDB_VIEWS]; /* most recently used first */
 };
+
+/** One more reference. */
+grebe_vdb *vdb_retain(grebe_vdb *vdb);
 
 /** The snapshot of a root, from the views or opened. @param out Owned; give back with vdb_view_drop(). */
 grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vdb_view **out, grebe_error *err);
@@ -48,6 +52,11 @@ grebe_status vdb_filter_of(const grebe_vdb *vdb, const grebe_vdb_select *select,
 
 /** One word of a selection's ids after the other, sorted, each once; in the arena. */
 grebe_status vdb_ids_of(struct arena *ar, const grebe_vdb_select *select, struct vdb_id **out, size_t *n, grebe_error *err);
+
+struct vdb_selection; /* vdb_select.h */
+/** Both of the above as which rows. @param filter Owned also on failure: vdb_filter_free(). */
+grebe_status vdb_selection_of(const grebe_vdb *vdb, const grebe_vdb_select *select, struct arena *ar,
+                              struct vdb_selection *out, struct vdb_filter **filter, grebe_error *err);
 
 /* ---- results ---- */
 

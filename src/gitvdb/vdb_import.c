@@ -311,7 +311,7 @@ grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct Arro
         return st;
     }
     *out = NULL;
-    st = vdb_feed_rows(&feed, vdb->a, rows, o.name, err);
+    st = vdb_feed_rows(&feed, vdb->a, rows, &o, err);
     st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
     vdb_feed_release(&feed);
     return st;
