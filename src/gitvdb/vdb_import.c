@@ -30,8 +30,15 @@ struct import {
     double started, pack_started;
 };
 
-/* Commits become visible together when so many seconds, and an eighth of the import's time, went by. */
-static const double publish_seconds = 10;
+/*
+ * Commits become visible together when so many seconds, and an eighth of the import's time, went by. Whole blobs are written with
+ * them, which the next pack has as well: before the longer time only when the history is a few times their size.
+ */
+static const double publish_seconds = 10, publish_seconds_most = 60;
+enum { PUBLISH_RATIO = 3 };
+
+/* More versions than these in a pack are a history, which should be small; fewer are data to be searched fast. */
+static const unsigned small_from = 8;
 
 static double now_seconds(void)
 {
@@ -104,7 +111,7 @@ static grebe_status publish(struct import *im, grebe_error *err)
     if (im->n_pending == 0) {
         return st;
     }
-    GREBE_TRY(vdb_built_finish(im->now, im->pack, err));
+    GREBE_TRY(vdb_built_finish(im->now, &im->work, im->pack, im->n_pending > small_from, err));
     GREBE_TRY(vdb_publish(im->vdb, im->name, im->has_published ? &im->published : NULL, &im->commit, im->pack, err));
     im->published = im->commit;
     im->has_published = true;
@@ -144,6 +151,15 @@ static grebe_status add_batch(struct import *im, grebe_error *err)
     return add_commit(im, message, err);
 }
 
+static bool is_publishing_due(const struct import *im)
+{
+    double now = now_seconds(), age = now - im->pack_started;
+    if (age < publish_seconds || age < (now - im->started) / 8) {
+        return false;
+    }
+    return age > publish_seconds_most || vdb_pack_bytes(im->pack) / PUBLISH_RATIO > vdb_built_pending(im->now);
+}
+
 static void report(struct import *im)
 {
     if (im->call.progress != NULL) {
@@ -174,8 +190,7 @@ static grebe_status run_attempt(struct import *im, grebe_error *err)
             goto out;
         }
         report(im);
-        double now = now_seconds();
-        if (now - im->pack_started > publish_seconds && now - im->pack_started > (now - im->started) / 8) {
+        if (is_publishing_due(im)) {
             GREBE_TRY(publish(im, err));
         }
     }

@@ -22,6 +22,7 @@
 #include "base/endian.h"
 #include "base/hash.h"
 #include "gitvdb/vdb_git.h"
+#include "gitvdb/vdb_pack_raw.h"
 #include "gitvdb/vdb_temp.h"
 #include "gitvdb/vdb_zlib.h"
 
@@ -148,7 +149,7 @@ uint64_t vdb_pack_bytes(const struct vdb_pack *p) { return p->file.len + p->pend
 
 /* ---- add ---- */
 
-static grebe_status put_head(struct buf *b, unsigned type, uint64_t len, grebe_error *err)
+grebe_status vdb_pack_put_head(struct buf *b, unsigned type, uint64_t len, grebe_error *err)
 {
     unsigned char bytes[12];
     size_t n = 0;
@@ -161,37 +162,62 @@ static grebe_status put_head(struct buf *b, unsigned type, uint64_t len, grebe_e
     return buf_put(b, bytes, n, err);
 }
 
+static grebe_status make_room(struct vdb_pack *p, grebe_error *err)
+{
+    if (n_entries(p) >= UINT32_MAX - 1) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "a pack has at most %u objects", UINT32_MAX - 1);
+    }
+    return (n_entries(p) + 1) * 2 > p->n_slots ? grow_slots(p, err) : GREBE_OK;
+}
+
+/* What lies in `pending` behind `start` becomes an entry. Nothing is changed on failure, but for a failing disk. */
+static grebe_status end_entry(struct vdb_pack *p, size_t start, const struct vdb_oid *oid, uint32_t crc,
+                              grebe_error *err)
+{
+    struct entry e = { *oid, crc, p->file.len + start };
+    grebe_status st = buf_put(&p->entries, &e, sizeof e, err);
+    if (st != GREBE_OK) {
+        p->pending.len = start;
+        return st;
+    }
+    p->slots[slot_of(p, oid)] = (uint32_t)n_entries(p);
+    return p->pending.len >= BLOCK ? flush(p, err) : GREBE_OK;
+}
+
 /* Head, base of a delta, stream. `oid` is known not to be in. Nothing is changed on failure, but for a failing disk. */
 static grebe_status append(struct vdb_pack *p, unsigned type, const struct vdb_oid *oid, const struct vdb_oid *base,
                            const void *bytes, size_t len, int level, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t start = p->pending.len;
-    struct entry e = { *oid, 0, vdb_pack_bytes(p) };
-    if (n_entries(p) >= UINT32_MAX - 1) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "a pack has at most %u objects", UINT32_MAX - 1);
-    }
-    if ((n_entries(p) + 1) * 2 > p->n_slots) {
-        GREBE_TRY(grow_slots(p, err));
-    }
-    GREBE_TRY(put_head(&p->pending, type, len, err));
+    GREBE_TRY(make_room(p, err));
+    GREBE_TRY(vdb_pack_put_head(&p->pending, type, len, err));
     if (base != NULL) {
         GREBE_TRY(buf_put(&p->pending, base->bytes, sizeof base->bytes, err));
     }
     GREBE_TRY(vdb_deflate(&p->deflater, bytes, len, level, &p->pending, err));
-    e.crc = hash_crc32(0, p->pending.data + start, p->pending.len - start);
     if (base != NULL) {
         GREBE_TRY(buf_put(&p->bases, base, sizeof *base, err));
     }
-    GREBE_TRY(buf_put(&p->entries, &e, sizeof e, err));
-    p->slots[slot_of(p, oid)] = (uint32_t)n_entries(p);
-    if (p->pending.len >= BLOCK) {
-        return flush(p, err);
-    }
-    return GREBE_OK;
+    return end_entry(p, start, oid, hash_crc32(0, p->pending.data + start, p->pending.len - start), err);
 out:
     p->pending.len = start;
     return st;
+}
+
+bool vdb_pack_lacks(const struct vdb_pack *p, const struct vdb_oid *oid)
+{
+    return !has_entry(p, oid) && !vdb_store_touch(p->repo->store, oid);
+}
+
+grebe_status vdb_pack_put_entry(struct vdb_pack *p, const struct vdb_oid *oid, const void *entry, size_t len,
+                                uint32_t crc, grebe_error *err)
+{
+    size_t start = p->pending.len;
+    assert(!p->is_published && !has_entry(p, oid));
+    grebe_status st = make_room(p, err);
+    st = st == GREBE_OK ? buf_put(&p->pending, entry, len, err) : st;
+    return st == GREBE_OK ? end_entry(p, start, oid, crc, err) : st;
 }
 
 grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len, int level,
@@ -199,7 +225,7 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
 {
     assert(!p->is_published);
     vdb_oid_of(type, bytes, len, out);
-    if (has_entry(p, out) || vdb_store_touch(p->repo->store, out)) {
+    if (!vdb_pack_lacks(p, out)) {
         return GREBE_OK;
     }
     return append(p, (unsigned)type, out, NULL, bytes, len, level, err);
@@ -213,10 +239,10 @@ grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid, c
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a delta of at least %d bytes against another object, found %zu",
                           DELTA_MIN, len);
     }
-    if (has_entry(p, oid) || vdb_store_touch(p->repo->store, oid)) {
+    if (!vdb_pack_lacks(p, oid)) {
         return GREBE_OK;
     }
-    return append(p, REF_DELTA, oid, base, delta, len, len < 64 ? 6 : -1, err);
+    return append(p, REF_DELTA, oid, base, delta, len, VDB_RECORDS(0), err);
 }
 
 /* ---- publish ---- */

@@ -108,14 +108,35 @@ grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct bu
 struct vdb_pack;
 /** Nothing is visible before vdb_pack_publish(). @param out Owned, end with vdb_pack_free(). */
 grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_error *err);
+/** As a level: records of so many bytes (vdb_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
+#define VDB_RECORDS(stride) (-2 - (int)(stride))
 /**
  * Put an object into the pack unless the pack or the repository has it.
  *
  * @param bytes Borrowed for the call.
- * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored).
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); VDB_RECORDS().
  */
 grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len,
                           int level, struct vdb_oid *out, grebe_error *err);
+
+/** One of the objects of vdb_pack_add_all(). */
+struct vdb_pack_item {
+    const void *bytes; /* borrowed for the call */
+    size_t len;
+    int level;          /* as of vdb_pack_add() */
+    bool has_oid;       /* false: it is not known yet */
+    struct vdb_oid oid; /* known, or written */
+};
+/** Where the work of a pack is done. */
+struct vdb_pack_threads {
+    const grebe_allocator *a;
+    struct pool *pool; /* NULL: on the caller's thread */
+    uint32_t n;
+    const grebe_cancel *cancel;
+};
+/** vdb_pack_add() for each item, in their order; all threads hash and compress. */
+grebe_status vdb_pack_add_all(struct vdb_pack *p, enum vdb_object type, struct vdb_pack_item *items, size_t n,
+                              const struct vdb_pack_threads *threads, grebe_error *err);
 /**
  * Put an older version of an object in as a delta against a newer one, which is or will be in this pack.
  *

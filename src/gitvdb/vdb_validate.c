@@ -235,7 +235,7 @@ static grebe_status check_computed(struct check *c, grebe_error *err)
     }
     GREBE_TRY(compare_postings(c, b, err));
     buf_clear(&blob);
-    GREBE_TRY(vdb_index_sample(b, &blob, err));
+    GREBE_TRY(vdb_index_sample(b, &c->work, &blob, err));
     vdb_oid_of(VDB_BLOB, blob.data, blob.len, &oid);
     if (!vdb_oid_equal(&oid, &c->s->sample_oid)) {
         GREBE_TRY(note(c, GREBE_FAIL(err, GREBE_ECORRUPT, "index/ivf-flat-v2/sample.bin: expected the training sample of "
