@@ -105,10 +105,13 @@ typedef struct grebe_vdb_write_options {
     uint64_t batch_size;       /**< points of one commit; 0: 1000. UINT64_MAX: all in one */
     const char *name;          /**< of the input, in messages; NULL: "input". Borrowed. */
     const grebe_call_options *call; /**< Borrowed for the call; NULL: defaults */
+    const char *id_column;     /**< of grebe_vdb_upsert_rows(); NULL: "id". Borrowed. */
+    const char *vector_column; /**< of grebe_vdb_upsert_rows(); NULL: "vector". Borrowed. */
+    bool ids_are_json;         /**< texts of the id column are JSON, whatever its metadata says */
 } grebe_vdb_write_options;
 #define GREBE_VDB_WRITE_OPTIONS_INIT                                           \
     {                                                                          \
-        sizeof(grebe_vdb_write_options), 0, 0, 0, 0                            \
+        sizeof(grebe_vdb_write_options), 0, 0, 0, 0, 0, 0, false               \
     }
 
 /**
@@ -134,9 +137,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, c
                                                                grebe_vdb_result **out, grebe_error *err);
 
 /**
- * As grebe_vdb_upsert_lines() for Arrow rows: a column "id" (text or integers), a column "vector" (lists of floats),
- *         and the payload: a
- * column "payload" with JSON text or a struct, and every other column as a member of its name.
+ * As grebe_vdb_upsert_lines() for Arrow rows: a column of ids (text or integers), one of vectors (lists of numbers), and
+ * the payload: a column "payload" gives the members of its JSON text or struct, every other column is a member of its name.
+ * Ids are read as JSON where the field's metadata says "grebe.id": "json" (grebe_vdb_result_rows(), grebe_vdb_scan()).
  *
  * @param rows Taken over and released, also on failure.
  */
@@ -206,6 +209,15 @@ typedef struct grebe_vdb_read_options {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                       const grebe_vdb_read_options *options, grebe_vdb_result **out,
                                                       grebe_error *err);
+/**
+ * The same as a stream of batches of at most 4,096 rows: columns as grebe_vdb_result_rows() gives them.
+ *
+ * @param out Owned by the caller. It may outlive vdb, not the context.
+ * @return As grebe_vdb_get().
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_scan(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
+                                                       const grebe_vdb_read_options *options, struct ArrowArrayStream *out,
+                                                       grebe_error *err);
 /**
  * All points as lines of JSON that grebe_vdb_upsert_lines() reads back to the same root, in the order of their ids.
  *

@@ -69,7 +69,8 @@ typedef struct grebe_source_options {
  *
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
- *                FORMAT:PATH ("parquet:data.bin"), "packed:" with files or a folder (grebe/packed.h),
+ *                FORMAT:PATH ("parquet:data.bin"), a collection of vectors in a Git repository
+ *                ("words.git#words", "words.git#words@REVISION"; grebe/gitvdb.h), "packed:" with files or a folder (grebe/packed.h),
  *                or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.
@@ -132,7 +133,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_schema(grebe_source *source
  */
 GREBE_API int64_t grebe_source_num_rows(const grebe_source *source);
 
-/** As grebe_table_scan(). A stream can be scanned once; the row id is the position. */
+/** As grebe_table_scan(). A stream can be scanned once, a collection again and again; the row id is the position. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_source_scan(grebe_source *source,
                                                           const grebe_scan_options *options,
                                                           struct ArrowArrayStream *out,

@@ -27,7 +27,7 @@ struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
     PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
-             *chunks_class;
+             *chunks_class, *vdb_class, *vdb_result_class;
 };
 extern struct core_state core;
 
@@ -129,6 +129,33 @@ PyObject *core_txn_set_stat(PyObject *self, PyObject *args);
 PyObject *core_txn_add_index(PyObject *self, PyObject *args);
 PyObject *core_txn_drop_index(PyObject *self, PyObject *args);
 PyObject *core_txn_add_lob_file(PyObject *self, PyObject *args);
+/* ---- core_vdb.c, core_vdb_write.c, core_vdb_result.c ---- */
+struct core_vdb {
+    PyObject_HEAD
+    grebe_vdb *vdb;
+    int n_calls;    /* as of a table */
+    bool is_closed;
+};
+/** A call that uses the repository begins; NULL with an exception when it is closed. core_vdb_leave() ends it. */
+grebe_vdb *core_vdb_enter(PyObject *self);
+void core_vdb_leave(PyObject *self);
+/** ids (sequence of words or None), filter (str or None), is_lenient; what the pointers live in. */
+struct core_vdb_select {
+    grebe_vdb_select o;
+    const char **ids;
+    PyObject *keep;
+};
+/** 0, or -1; free in both cases. @param filter Borrowed. */
+int core_vdb_select(PyObject *ids, PyObject *filter, int is_lenient, struct core_vdb_select *out);
+void core_vdb_select_free(struct core_vdb_select *s);
+/** The result of a call, or its exception. With is_report a result counts also when the call failed. */
+PyObject *core_vdb_give(grebe_status st, grebe_vdb_result *result, const grebe_error *err, bool is_report);
+PyObject *core_vdb_open(PyObject *self, PyObject *args);
+PyObject *core_vdb_create(PyObject *self, PyObject *args);
+PyObject *core_vdb_upsert_rows(PyObject *self, PyObject *args);
+PyObject *core_vdb_upsert_lines(PyObject *self, PyObject *args);
+PyObject *core_vdb_delete(PyObject *self, PyObject *args);
+extern PyType_Spec core_vdb_spec, core_vdb_result_spec;
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);

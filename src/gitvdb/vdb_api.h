@@ -21,12 +21,16 @@ struct vdb_view {
 enum { VDB_VIEWS = 4 };
 
 struct grebe_vdb {
+    atomic_uint refs;                  /* the caller's and those of streams; grebe_vdb_close() gives one back */
     grebe_context *ctx;
     const grebe_allocator *a;
     struct vdb_repo *repo;
     pthread_mutex_t lock;              /* of views */
     struct vdb_view *views[VDB_VIEWS]; /* most recently used first */
 };
+
+/** One more reference. */
+grebe_vdb *vdb_retain(grebe_vdb *vdb);
 
 /** The snapshot of a root, from the views or opened. @param out Owned; give back with vdb_view_drop(). */
 grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vdb_view **out, grebe_error *err);
@@ -49,6 +53,11 @@ grebe_status vdb_filter_of(const grebe_vdb *vdb, const grebe_vdb_select *select,
 /** One word of a selection's ids after the other, sorted, each once; in the arena. */
 grebe_status vdb_ids_of(struct arena *ar, const grebe_vdb_select *select, struct vdb_id **out, size_t *n, grebe_error *err);
 
+struct vdb_selection; /* vdb_select.h */
+/** Both of the above as which rows. @param filter Owned also on failure: vdb_filter_free(). */
+grebe_status vdb_selection_of(const grebe_vdb *vdb, const grebe_vdb_select *select, struct arena *ar,
+                              struct vdb_selection *out, struct vdb_filter **filter, grebe_error *err);
+
 /* ---- results ---- */
 
 struct grebe_vdb_result {
@@ -61,6 +70,7 @@ struct grebe_vdb_result {
     /* points of get and search for grebe_vdb_result_rows(); queries of them */
     const struct vdb_value *points; /* shape [n_lists]: arrays of points */
     size_t n_lists;
+    struct vdb_member *written; /* of a write: "root", "affected_points" */
 };
 
 grebe_status vdb_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
@@ -97,8 +107,8 @@ grebe_status vdb_point_value(struct arena *ar, struct vdb_snapshot *s, struct vd
 /** Members of a payload that dotted paths name, in an object as deep as the paths. */
 grebe_status vdb_project(struct arena *ar, const char *payload, size_t len, const char *const *fields, size_t n_fields,
                          struct vdb_value *out, grebe_error *err);
-/** {"root":…,"affected_points":…}. */
-grebe_status vdb_write_result(const grebe_vdb *vdb, const struct vdb_oid *root, uint64_t affected, grebe_vdb_result **out,
-                              grebe_error *err);
+/** {"root":…,"affected_points":…}, made before anything is written: once a reference has moved, nothing may fail any more. */
+grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
+void vdb_write_result_fill(grebe_vdb_result *r, const struct vdb_oid *root, uint64_t affected);
 
 #endif

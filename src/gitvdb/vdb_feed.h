@@ -34,9 +34,9 @@ enum { VDB_FEED_KEEP = 8 << 20 };
 grebe_status vdb_feed_lines(struct vdb_feed *f, const struct vdb_work *work, grebe_read_fn read,
                             int (*rewind)(void *read_ctx), void *read_ctx, const char *name, uint64_t batch_size,
                             grebe_error *err);
-/** Read all rows (columns id, vector, payload, others as members of the payload). They are kept whatever their size. */
-grebe_status vdb_feed_rows(struct vdb_feed *f, const grebe_allocator *a, struct ArrowArrayStream *rows, const char *name,
-                           grebe_error *err);
+/** Read all rows (columns of id and vector, others as members of the payload). They are kept whatever their size. */
+grebe_status vdb_feed_rows(struct vdb_feed *f, const grebe_allocator *a, struct ArrowArrayStream *rows,
+                           const grebe_vdb_write_options *o, grebe_error *err);
 /** Start again from the first point. */
 grebe_status vdb_feed_rewind(struct vdb_feed *f, grebe_error *err);
 /** The next `most` points or fewer; none: the end. @param batch Cleared and filled; all points at once are moved, not

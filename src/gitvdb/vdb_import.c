@@ -119,8 +119,6 @@ static grebe_status publish(struct import *im, grebe_error *err)
     im->n_pending = 0;
     vdb_pack_free(im->pack);
     im->pack = NULL;
-    im->pack_started = now_seconds();
-    st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
 out:
     return st;
 }
@@ -130,7 +128,12 @@ static grebe_status add_batch(struct import *im, grebe_error *err)
     struct vdb_change change = { .set = &im->batch };
     char message[VDB_MESSAGE_MAX];
     struct vdb_built *next;
-    grebe_status st = vdb_built_apply(im->now, &im->work, &change, &next, err);
+    grebe_status st = GREBE_OK;
+    if (im->pack == NULL) { /* the last one was published */
+        im->pack_started = now_seconds();
+        st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
+    }
+    st = st == GREBE_OK ? vdb_built_apply(im->now, &im->work, &change, &next, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
@@ -201,8 +204,12 @@ static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_fee
                                 const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
     struct import im = { .vdb = vdb, .name = name, .options = options, .feed = feed };
+    grebe_vdb_result *result;
     grebe_error first;
-    grebe_status st;
+    grebe_status st = vdb_write_result_new(vdb, &result, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     im.call = call_options_resolve(vdb->ctx, options->call);
     im.work = vdb_work_of(vdb, options->call);
     vdb_points_init(&im.batch, vdb->a);
@@ -218,13 +225,15 @@ static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_fee
         }
     }
     vdb_points_release(&im.batch);
-    if (st != GREBE_OK) {
+    if (st == GREBE_OK) {
+        vdb_write_result_fill(result, &im.root, feed->n);
+    } else {
         if (err != NULL) {
             *err = first;
         }
-        return error_wrap(err, st, "collection %s", name);
+        error_wrap(err, st, "collection %s", name);
     }
-    return vdb_write_result(vdb, &im.root, feed->n, out, err);
+    return vdb_result_end(st, &result, out);
 }
 
 grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read, int (*rewind)(void *read_ctx),
@@ -318,7 +327,7 @@ grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct Arro
         return st;
     }
     *out = NULL;
-    st = vdb_feed_rows(&feed, vdb->a, rows, o.name, err);
+    st = vdb_feed_rows(&feed, vdb->a, rows, &o, err);
     st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
     vdb_feed_release(&feed);
     return st;

@@ -16,6 +16,7 @@ grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode
     if (vdb == NULL) {
         return mem_fail(err, sizeof *vdb, "a repository");
     }
+    atomic_init(&vdb->refs, 1);
     vdb->ctx = ctx;
     vdb->a = ctx->caller_allocator; /* blobs grow a little with each version: blocks kept by size would pile up */
     pthread_mutex_init(&vdb->lock, NULL);
@@ -30,7 +31,7 @@ grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode
 
 void grebe_vdb_close(grebe_vdb *vdb)
 {
-    if (vdb == NULL) {
+    if (vdb == NULL || atomic_fetch_sub(&vdb->refs, 1) != 1) {
         return;
     }
     for (int i = 0; i < VDB_VIEWS; i++) {
@@ -39,6 +40,12 @@ void grebe_vdb_close(grebe_vdb *vdb)
     vdb_repo_close(vdb->repo);
     pthread_mutex_destroy(&vdb->lock);
     mem_free(vdb->a, vdb, sizeof *vdb);
+}
+
+grebe_vdb *vdb_retain(grebe_vdb *vdb)
+{
+    atomic_fetch_add(&vdb->refs, 1);
+    return vdb;
 }
 
 /* ---- views ---- */
@@ -123,6 +130,8 @@ grebe_status vdb_write_options_of(const grebe_vdb_write_options *given, grebe_vd
     grebe_status st = options_copy(out, sizeof *out, given, err);
     out->batch_size = out->batch_size == 0 ? 1000 : out->batch_size;
     out->name = out->name == NULL ? "input" : out->name;
+    out->id_column = out->id_column == NULL ? "id" : out->id_column;
+    out->vector_column = out->vector_column == NULL ? "vector" : out->vector_column;
     return st;
 }
 

@@ -5,11 +5,14 @@
  *  1 Nothing of it has a name that git looks at before vdb_pack_publish().
  *  2 The index gets its name last: a pack without one is not seen by anybody.
  *  3 Every base of a delta lies in the same pack when it is published.
+ *  4 A ".keep" file stands beside it until vdb_pack_free(): a git gc that began before the reference moved leaves the pack alone.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED /* as in vdb_oid.c */
 #include "gitvdb/vdb_repo.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,7 @@ struct vdb_pack {
     uint32_t *slots;    /* of `entries`, number + 1; 0: free. Shape [n_slots], a power of two */
     size_t n_slots;
     struct vdb_deflater deflater;
+    char *keep; /* path of our ".keep" file; NULL: none */
     bool is_published;
     bool is_broken; /* a write failed: the file lacks bytes */
 };
@@ -352,6 +356,26 @@ out:
     return st;
 }
 
+/* One that is there is somebody else's, who removes it. */
+static grebe_status put_keep(struct vdb_pack *p, const char *path, grebe_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    if (fd < 0) {
+        return errno == EEXIST ? GREBE_OK : GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot make a file", path);
+    }
+    p->keep = str_copy(p->a, path);
+    if (p->keep == NULL) {
+        unlink(path);
+    }
+    bool is_good = write(fd, VDB_KEEP_TEXT, sizeof VDB_KEEP_TEXT - 1) == (ssize_t)sizeof VDB_KEEP_TEXT - 1;
+    int failed = is_good ? 0 : ENOSPC;
+    close(fd);
+    if (p->keep == NULL) {
+        return mem_fail(err, strlen(path), "a path");
+    }
+    return failed == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot write", path);
+}
+
 static grebe_status name_files(struct vdb_pack *p, struct vdb_temp *index, const unsigned char *sha, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -364,6 +388,9 @@ static grebe_status name_files(struct vdb_pack *p, struct vdb_temp *index, const
     GREBE_TRY(buf_printf(&path, err, "%s/pack/pack-%s", p->repo->objects, hex));
     stem = path.len;
     GREBE_TRY(buf_reserve(&path, 16, err)); /* later steps need no memory */
+    GREBE_TRY(buf_put_text(&path, ".keep", err));
+    GREBE_TRY(put_keep(p, buf_text(&path), err));
+    path.len = stem;
     GREBE_TRY(buf_put_text(&path, ".idx", err));
     if (access(buf_text(&path), F_OK) == 0) {
         goto out; /* the same bytes stand there: releasing the files removes ours */
@@ -425,6 +452,10 @@ void vdb_pack_free(struct vdb_pack *p)
 {
     if (p == NULL) {
         return;
+    }
+    if (p->keep != NULL) {
+        unlink(p->keep);
+        str_free(p->a, p->keep);
     }
     vdb_temp_release(&p->file);
     buf_release(&p->pending);

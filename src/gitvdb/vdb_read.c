@@ -60,8 +60,8 @@ out:
 
 /* ---- selections ---- */
 
-static grebe_status selection_of(const grebe_vdb *vdb, const grebe_vdb_select *select, struct arena *ar,
-                                 struct vdb_selection *out, struct vdb_filter **filter, grebe_error *err)
+grebe_status vdb_selection_of(const grebe_vdb *vdb, const grebe_vdb_select *select, struct arena *ar,
+                              struct vdb_selection *out, struct vdb_filter **filter, grebe_error *err)
 {
     struct vdb_id *ids;
     *out = (struct vdb_selection){ 0 };
@@ -84,7 +84,7 @@ static grebe_status get_points(grebe_vdb *vdb, grebe_vdb_result *r, const grebe_
     struct vdb_object_maker object;
     size_t n = 0;
     grebe_status st;
-    GREBE_TRY(selection_of(vdb, select, &r->ar, &which, &filter, err));
+    GREBE_TRY(vdb_selection_of(vdb, select, &r->ar, &which, &filter, err));
     GREBE_TRY(vdb_select_rows(s, &work, &which, &places, &n, err));
     GREBE_TRY(vdb_sort_places(s, places, n, err));
     size_t first = o->offset < n ? (size_t)o->offset : n;
@@ -147,7 +147,7 @@ grebe_status grebe_vdb_count(grebe_vdb *vdb, const char *name, const grebe_vdb_s
     grebe_status st;
     GREBE_TRY(begin_read(vdb, name, options, &o, &r, err));
     r->count = r->view->snapshot->meta.point_count;
-    GREBE_TRY(selection_of(vdb, select, &r->ar, &which, &filter, err));
+    GREBE_TRY(vdb_selection_of(vdb, select, &r->ar, &which, &filter, err));
     if (which.has_ids || filter != NULL) {
         struct vdb_work work = vdb_work_of(vdb, o.call);
         struct vdb_place *places = NULL;
@@ -238,7 +238,7 @@ grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_
     grebe_status st;
     *out = NULL;
     GREBE_TRY(vdb_write_options_of(options, &o, err));
-    GREBE_TRY(selection_of(vdb, select, &ar, &job.ids, &filter, err));
+    GREBE_TRY(vdb_selection_of(vdb, select, &ar, &job.ids, &filter, err));
     job.matching.filter = filter;
     job.ids.filter = NULL;
     if (!job.ids.has_ids && filter == NULL) {

@@ -68,6 +68,10 @@ const char *vdb_repo_path(const struct vdb_repo *r);
 grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
                              struct region **out, const unsigned char **bytes, size_t *len,
                              grebe_error *err);
+/** The same for an object that another one names: a missing one is GREBE_ECORRUPT. */
+grebe_status vdb_object_need(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
+                             struct region **out, const unsigned char **bytes, size_t *len,
+                             grebe_error *err);
 /** Type and size without the bytes; packs tell it cheaply. */
 grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type,
                              uint64_t *size, grebe_error *err);
@@ -86,7 +90,7 @@ struct vdb_tree {
     size_t n;
     const grebe_allocator *a;
 };
-/** GREBE_OK; GREBE_ECORRUPT (bytes that are no tree, order, a name with '/', empty, "." or ".."). */
+/** GREBE_OK; GREBE_ECORRUPT (missing, bytes that are no tree, order, a name with '/', empty, "." or ".."). */
 grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out,
                            grebe_error *err);
 /** The same from bytes; `region` (NULL: none) is kept as long as the tree, which borrows the names. */

@@ -2,10 +2,9 @@
 /* Points as Arrow rows: id, vector, payload; with a score and the number of the query for searches. */
 #include "gitvdb/vdb_api.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "arrow/arrow_stream.h"
+#include "gitvdb/vdb_columns.h"
 
 /* What all points of a result have in common. */
 struct shape {
@@ -131,25 +130,6 @@ out:
 
 /* ---- all columns ---- */
 
-static grebe_status field(const grebe_allocator *a, const char *name, const char *format, const char *key,
-                          const char *value, struct ArrowSchema *out, grebe_error *err)
-{
-    grebe_status st = schema_new(a, format, name, false, 0, out, err);
-    if (st == GREBE_OK && key != NULL) {
-        struct key_value pair = { key, strlen(key), value, strlen(value) };
-        st = schema_set_metadata(a, out, &pair, 1, err);
-    }
-    return st;
-}
-
-static grebe_status vector_field(const grebe_allocator *a, size_t dim, struct ArrowSchema *out, grebe_error *err)
-{
-    char format[32];
-    snprintf(format, sizeof format, "+w:%zu", dim);
-    grebe_status st = schema_new(a, format, "vector", false, 1, out, err);
-    return st == GREBE_OK ? schema_new(a, "f", "item", false, 0, out->children[0], err) : st;
-}
-
 grebe_status grebe_vdb_result_rows(const grebe_vdb_result *r, struct ArrowArray *out, struct ArrowSchema *out_schema,
                                    grebe_error *err)
 {
@@ -167,24 +147,24 @@ grebe_status grebe_vdb_result_rows(const grebe_vdb_result *r, struct ArrowArray 
     }
     struct shape s = shape_of(r);
     if (r->n_lists > 1) {
-        GREBE_TRY(field(r->a, "query", "i", NULL, NULL, &fields[n], err));
+        GREBE_TRY(vdb_field(r->a, "query", "i", NULL, NULL, &fields[n], err));
         GREBE_TRY(value_column(r, &s, COLUMN_QUERY, &columns[n++], err));
     }
-    bool is_mixed = !s.all_numbers && !s.all_texts;
-    GREBE_TRY(field(r->a, "id", s.all_numbers ? "L" : "U", is_mixed ? "grebe.id" : NULL, "json", &fields[n], err));
+    enum vdb_id_kinds kinds = s.all_numbers ? VDB_IDS_NUMBERS : s.all_texts ? VDB_IDS_TEXTS : VDB_IDS_MIXED;
+    GREBE_TRY(vdb_id_field(r->a, kinds, &fields[n], err));
     GREBE_TRY(s.all_numbers ? value_column(r, &s, COLUMN_ID, &columns[n], err)
-                            : text_column(r, &s, id_text, is_mixed, &columns[n], err));
+                            : text_column(r, &s, id_text, kinds == VDB_IDS_MIXED, &columns[n], err));
     n++;
     if (s.has_score) {
-        GREBE_TRY(field(r->a, "score", "f", NULL, NULL, &fields[n], err));
+        GREBE_TRY(vdb_field(r->a, "score", "f", NULL, NULL, &fields[n], err));
         GREBE_TRY(value_column(r, &s, COLUMN_SCORE, &columns[n++], err));
     }
     if (s.has_vector) {
-        GREBE_TRY(vector_field(r->a, s.dim, &fields[n], err));
+        GREBE_TRY(vdb_vector_field(r->a, s.dim, &fields[n], err));
         GREBE_TRY(vector_column(r, &s, &columns[n++], err));
     }
     if (s.has_payload) {
-        GREBE_TRY(field(r->a, "payload", "U", "ARROW:extension:name", "arrow.json", &fields[n], err));
+        GREBE_TRY(vdb_payload_field(r->a, &fields[n], err));
         GREBE_TRY(text_column(r, &s, payload_text, true, &columns[n++], err));
     }
     for (size_t i = 0; i < n; i++) {

@@ -23,6 +23,11 @@
 #else
 #define WITH_PCRE2 ""
 #endif
+#ifdef GREBE_HAVE_GIT
+#define WITH_GIT "\nvectors  gitvdb"
+#else
+#define WITH_GIT ""
+#endif
 
 const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
 
@@ -31,5 +36,5 @@ const char *grebe_build_info(void)
     return "compiler " GREBE_COMPILER "\n"
            "build    " GREBE_BUILD_TYPE "\n"
            "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY WITH_BROTLI "\n"
-           "formats  parquet arrow" WITH_PCRE2 "\n";
+           "formats  parquet arrow" WITH_PCRE2 WITH_GIT "\n";
 }

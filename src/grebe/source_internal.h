@@ -7,14 +7,16 @@
 #include "table/table_of_files.h"
 
 struct source_many;
+struct source_vdb;
 
-/** A table (a file is one, too), a stream that can be read once, or several of these. */
+/** A table (a file is one, too), a stream that can be read once, or several of these, or a collection. */
 struct grebe_source {
     grebe_context *ctx;
     grebe_source_kind kind;
     const char *format;
     grebe_table *table;             /* NULL for streams and many */
     struct source_many *many;       /* NULL: one source */
+    struct source_vdb *vdb;         /* a collection of vectors; NULL: none */
     const struct file_format *file_format; /* of a file; NULL for others */
     struct buf path;                /* of a file */
     struct ArrowArrayStream stream; /* released once it was given away */

@@ -8,6 +8,7 @@
 
 #include "arrow/ipc.h"
 #include "grebe/source_many.h"
+#include "grebe/source_vdb.h"
 #include "ipc/ipc_format.h"
 
 enum { SNIFF_BYTES = 64 };
@@ -155,6 +156,17 @@ out:
     return st;
 }
 
+/* A collection is read in order, as often as one likes. */
+static grebe_status open_collection(struct grebe_source *s, const char *uri, const char *name, grebe_error *err)
+{
+    if (name == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "gitvdb:%s: expected REPOSITORY#COLLECTION, found no '#'", uri);
+    }
+    s->kind = GREBE_SOURCE_STREAM;
+    s->format = "gitvdb";
+    return source_vdb_open(s->ctx, uri, name, &s->vdb, err);
+}
+
 static grebe_status open_any(struct grebe_source *s, struct table_store *store, const char *uri,
                              const grebe_source_options *options, grebe_error *err)
 {
@@ -193,6 +205,11 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     }
     if (format == NULL && io_stat(store->store, uri, &info, NULL) != GREBE_OK) {
         const char *packed = source_packed_paths(uri);
+        const char *forced = strncmp(uri, "gitvdb:", 7) == 0 ? uri + 7 : NULL;
+        const char *collection = source_vdb_name(store->store, forced != NULL ? forced : uri, forced != NULL);
+        if (collection != NULL || forced != NULL) {
+            return open_collection(s, forced != NULL ? forced : uri, collection, err);
+        }
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
         if (packed != NULL) {
             return source_packed_open(s, store->store, packed, err);
@@ -255,6 +272,7 @@ void grebe_source_close(grebe_source *source)
 {
     if (source != NULL) {
         stream_release(&source->stream);
+        source_vdb_close(source->vdb);
         source_many_drop(source->many);
         grebe_table_close(source->table);
         buf_release(&source->path);
@@ -277,6 +295,7 @@ int64_t grebe_source_num_rows(const grebe_source *source)
 {
     return source->table != NULL  ? grebe_table_num_rows(source->table)
            : source->many != NULL ? source_many_rows(source->many)
+           : source->vdb != NULL  ? source_vdb_rows(source->vdb)
                                   : -1;
 }
 
@@ -286,6 +305,7 @@ grebe_status grebe_source_schema(grebe_source *source, struct ArrowSchema *out, 
     memset(out, 0, sizeof *out);
     return source->table != NULL  ? grebe_table_schema(source->table, out, err)
            : source->many != NULL ? schema_copy(source->ctx->a, &source->many->schema, out, err)
+           : source->vdb != NULL  ? source_vdb_schema(source->vdb, out, err)
                                   : source_stream_schema(source, out, err);
 }
 
@@ -296,6 +316,7 @@ grebe_status grebe_source_scan(grebe_source *source, const grebe_scan_options *o
     memset(out, 0, sizeof *out);
     return source->table != NULL  ? grebe_table_scan(source->table, options, out, err)
            : source->many != NULL ? source_many_scan(source->many, options, out, err)
+           : source->vdb != NULL  ? source_vdb_scan(source->vdb, options, out, err)
                                   : source_stream_scan(source, options, out, err);
 }
 
