@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vdb_git_test.h"
 
+#include "base/checked.h"
+#include "base/context_internal.h"
 #include "gitvdb/vdb_delta.h"
 
 static void fill_random(unsigned char *p, size_t n, uint64_t seed)
@@ -254,12 +256,104 @@ static void test_delta__random_pieces__made_again(void **state)
     free(got);
 }
 
+/* All of a list into a fresh pack; the id of the pack says what its bytes are. */
+static void add_all(struct vdb_pack_item *items, size_t n, uint32_t n_threads, char id[VDB_OID_HEX + 1])
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct git_fixture f;
+    git_fixture_open(&f, VDB_REPO_CREATE);
+    struct vdb_pack_threads threads = { mem_system(), f.ctx->pool, n_threads, NULL };
+    struct vdb_pack *p = NULL;
+    for (size_t i = 0; i < n; i++) {
+        items[i].has_oid = false;
+    }
+    assert_ok(vdb_pack_begin(f.repo, &p, &err));
+    assert_ok(vdb_pack_add_all(p, VDB_BLOB, items, n, &threads, &err));
+    uint64_t bytes = vdb_pack_bytes(p);
+    assert_ok(vdb_pack_add_all(p, VDB_BLOB, items, n, &threads, &err));
+    assert_int_equal(vdb_pack_bytes(p), bytes); /* once only */
+    assert_ok(vdb_pack_publish(p, &err));
+    vdb_pack_free(p);
+    assert_fsck(f.path);
+    for (size_t i = 0; i < n; i++) {
+        struct region *region = NULL;
+        const unsigned char *got = NULL;
+        size_t len = 0;
+        assert_ok(vdb_object_read(f.repo, &items[i].oid, VDB_BLOB, &region, &got, &len, &err));
+        assert_int_equal(len, items[i].len);
+        assert_true(len == 0 || memcmp(got, items[i].bytes, len) == 0);
+        region_drop(region);
+    }
+    assert_int_equal(run_shell("cd '%s/objects/pack' && ls *.idx > ../../name", f.path), 0);
+    char path[700];
+    snprintf(path, sizeof path, "%s/name", f.path);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_int_equal(fscanf(in, "pack-%40s", id), 1);
+    fclose(in);
+    git_fixture_close(&f);
+}
+
+static void test_pack__many_at_once__same_bytes_for_any_threads(void **state)
+{
+    (void)state;
+    enum { N = 3000, BYTES = 1 << 20 };
+    char one[VDB_OID_HEX + 1], four[VDB_OID_HEX + 1];
+    unsigned char *bytes = malloc(BYTES);
+    struct vdb_pack_item *items = malloc(N * sizeof *items);
+    assert_true(bytes != NULL && items != NULL);
+    fill_random(bytes, BYTES / 2, 1);
+    memset(bytes + BYTES / 2, 7, BYTES / 2);
+    for (size_t i = 0; i < N; i++) { /* every 3rd one is there several times; some are longer than a chunk */
+        size_t start = i % 3 == 0 ? 5 : i * 211;
+        size_t len = i % 3 == 0 ? i % 7 * 900 : i % 500 == 1 ? 300000 : i % 1300;
+        int level = i % 4 == 0 ? -1 : i % 4 == 1 ? VDB_RECORDS(6) : i % 4 == 2 ? VDB_RECORDS(0) : 6;
+        level = i % 3 == 0 ? VDB_RECORDS(0) : level;
+        items[i] = (struct vdb_pack_item){ bytes + start, min_size(len, BYTES - start), level, false, { { 0 } } };
+    }
+    add_all(items, N, 1, one);
+    add_all(items, N, 4, four);
+    assert_string_equal(one, four);
+    free(items);
+    free(bytes);
+}
+
+static void test_pack__many_at_once_no_memory__fails_and_frees(void **state)
+{
+    (void)state;
+    unsigned char bytes[600] = { 0 };
+    struct vdb_pack_item items[3];
+    grebe_error err = GREBE_ERROR_INIT;
+    struct git_fixture f;
+    git_fixture_open(&f, VDB_REPO_CREATE);
+    grebe_status st = GREBE_ENOMEM;
+    for (size_t fail_at = 1; st != GREBE_OK; fail_at++) {
+        struct test_allocator a;
+        test_allocator_init(&a);
+        a.fail_at = fail_at;
+        struct vdb_pack_threads threads = { &a.a, NULL, 1, NULL };
+        struct vdb_pack *p = NULL;
+        for (size_t i = 0; i < 3; i++) {
+            items[i] = (struct vdb_pack_item){ bytes, 100 + i * 200, i == 2 ? 6 : VDB_RECORDS(6), false, { { 0 } } };
+        }
+        assert_ok(vdb_pack_begin(f.repo, &p, &err));
+        st = vdb_pack_add_all(p, VDB_BLOB, items, 3, &threads, NULL);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+        vdb_pack_free(p);
+        assert_int_equal(a.n_live, 0);
+        assert_true(fail_at < 100);
+    }
+    git_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pack__many_blobs__git_reads_them_and_we_do),
         cmocka_unit_test(test_pack__deltas_before_their_base__git_reads_them),
         cmocka_unit_test(test_pack__base_of_a_delta__completed_or_refused),
+        cmocka_unit_test(test_pack__many_at_once__same_bytes_for_any_threads),
+        cmocka_unit_test(test_pack__many_at_once_no_memory__fails_and_frees),
         cmocka_unit_test(test_delta__random_pieces__made_again),
     };
     return cmocka_run_group_tests_name("vdb_pack", tests, NULL, NULL);
