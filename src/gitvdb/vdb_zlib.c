@@ -6,7 +6,7 @@
 
 #define ZLIB_CONST
 #include <zlib.h>
-#if GREBE_HAVE_LIBDEFLATE
+#ifdef GREBE_HAVE_LIBDEFLATE
 #include <libdeflate.h>
 #endif
 
@@ -269,7 +269,7 @@ static grebe_status inflate_rest(const grebe_allocator *a, const unsigned char *
 static bool inflate_fast(const unsigned char *src, size_t src_len, unsigned char *dst, size_t dst_len, size_t *in,
                          size_t *done)
 {
-#if GREBE_HAVE_LIBDEFLATE
+#ifdef GREBE_HAVE_LIBDEFLATE
     struct libdeflate_decompressor *d = dst_len >= FAST_MIN ? libdeflate_alloc_decompressor() : NULL;
     if (d == NULL) {
         return false;
