@@ -10,10 +10,15 @@
 #include "opt.h"
 #include "out.h"
 
+int vdb_open(struct vdb_words *w)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    return grebe_vdb_open(w->cli->ctx, w->db, w->command->mode, &w->vdb, &err) == GREBE_OK ? 0 : vdb_error(w, &err);
+}
+
 int cmd_vdb(struct cli *cli)
 {
     static struct vdb_words w; /* large; zero */
-    grebe_error err = GREBE_ERROR_INIT;
     if (cli->n_positional == 1 && (strcmp(cli->positional[0], "--version") == 0 || strcmp(cli->positional[0], "-V") == 0)) {
         out_printf("grebe vdb %s (git-vdb 0.4.0)\n", grebe_version());
         return 0;
@@ -23,11 +28,9 @@ int cmd_vdb(struct cli *cli)
         return code < 0 ? 0 : code;
     }
     const char *path = getenv("GIT_VDB_REPO");
-    w.db = w.db != NULL ? w.db : path != NULL && *path != '\0' ? path : ".git-vdb";
-    if (!w.command->needs_no_repository && grebe_vdb_open(cli->ctx, w.db, w.command->mode, &w.vdb, &err) != GREBE_OK) {
-        return vdb_error(&w, &err);
-    }
-    code = w.command->run(&w);
+    w.db = w.db != NULL ? w.db : path != NULL ? path : ".git-vdb";
+    code = w.command->needs_no_repository ? 0 : vdb_open(&w);
+    code = code == 0 ? w.command->run(&w) : code;
     grebe_vdb_close(w.vdb);
     return code;
 }

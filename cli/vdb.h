@@ -83,6 +83,8 @@ void vdb_overview(const char *group, FILE *f);
 void vdb_man(void);
 /** Print the completions of a shell: bash, elvish, fish, powershell, zsh from 0. */
 int vdb_completions(int shell);
+/** Open the repository, for sub-commands that look at their words first: a wrong one makes no repository. Exit code. */
+int vdb_open(struct vdb_words *w);
 /** Print a result and free it. Exit code. */
 int vdb_print(struct vdb_words *w, grebe_vdb_result *r);
 /** Print what a call gave, or its error. Exit code. */

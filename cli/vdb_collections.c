@@ -36,6 +36,10 @@ int vdb_run_collection_create(struct vdb_words *w)
     c.full_scan_threshold = vdb_number(w, "full-scan-threshold", c.full_scan_threshold);
     c.default_probes = vdb_number(w, "default-probes", c.default_probes);
     c.default_candidate_limit = vdb_number(w, "default-candidate-limit", c.default_candidate_limit);
+    int code = vdb_open(w);
+    if (code != 0) {
+        return code;
+    }
     grebe_status st = grebe_vdb_create(w->vdb, w->positional[0], &c, &r, &err);
     return vdb_finish(w, st, &err, r);
 }

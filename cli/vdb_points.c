@@ -74,12 +74,6 @@ static void report_batch(void *progress_ctx, const grebe_progress *p)
     fprintf(stderr, "%llu points\n", (unsigned long long)p->rows_done);
 }
 
-static int open_for_writing(struct vdb_words *w)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    return grebe_vdb_open(w->cli->ctx, w->db, w->command->mode, &w->vdb, &err) == GREBE_OK ? 0 : vdb_error(w, &err);
-}
-
 static void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_vdb_write_options *o)
 {
     *o = (grebe_vdb_write_options)GREBE_VDB_WRITE_OPTIONS_INIT;
@@ -105,7 +99,7 @@ static int upsert_file(struct vdb_words *w, const char *path)
     }
     vdb_write_options_from(w, strcmp(path, "-") == 0 ? "stdin" : path, &o);
     int code = open_twice(w, path, &text);
-    code = code != 0 ? code : open_for_writing(w);
+    code = code != 0 ? code : vdb_open(w);
     if (code == 0) {
         grebe_status st = grebe_vdb_upsert_lines(w->vdb, w->positional[0], read_twice, rewind_twice, &text, &o, &r, &err);
         code = vdb_finish(w, st, &err, r);
@@ -114,13 +108,13 @@ static int upsert_file(struct vdb_words *w, const char *path)
     return code;
 }
 
-/* A file must hold JSON; a word may also be numbers with commas between. */
+/* A file must hold JSON, an array or an object; a word may be numbers with commas between, or an array. */
 static int vector_text(struct vdb_words *w, const char *word, const char **out)
 {
     size_t len;
     if (access(word, F_OK) != 0) {
         *out = word;
-        return 0;
+        return word[strspn(word, " \t\r\n")] != '{' ? 0 : vdb_usage(w, "--vector: expected 0.1,0.2 or a JSON array, found an object");
     }
     int code = vdb_read_all(w, word, out, &len);
     const char *first = code == 0 ? *out + strspn(*out, " \t\r\n") : "";
@@ -138,7 +132,7 @@ static int upsert_one(struct vdb_words *w)
     const char *vector;
     vdb_write_options_from(w, "input", &o);
     int code = vector_text(w, vdb_value(w, "vector"), &vector);
-    code = code != 0 ? code : open_for_writing(w);
+    code = code != 0 ? code : vdb_open(w);
     if (code != 0) {
         return code;
     }
@@ -153,8 +147,8 @@ int vdb_run_upsert(struct vdb_words *w)
     if (has_file + vdb_has(w, "input") + (has_id || has_vector) > 1) {
         return vdb_usage(w, "expected one of FILE and --id with --vector, found several");
     }
-    if (has_id != has_vector || (vdb_has(w, "payload") && !has_id)) {
-        return vdb_usage(w, "--id, --vector and --payload make one point: expected --id and --vector");
+    if (has_id != has_vector) {
+        return vdb_usage(w, "expected --id and --vector together, found one");
     }
     if (has_id) {
         return upsert_one(w);
@@ -188,7 +182,7 @@ int vdb_run_import(struct vdb_words *w)
     }
     vdb_write_options_from(w, paths[0], &o);
     scan.call = &w->cli->call;
-    int code = open_for_writing(w);
+    int code = vdb_open(w);
     if (code != 0) {
         return code;
     }
@@ -210,6 +204,7 @@ int vdb_run_delete(struct vdb_words *w)
         return vdb_usage(w, "expected --ids or --filter, found both");
     }
     int code = vdb_select_of(w, &select);
+    code = code == 0 ? vdb_open(w) : code;
     if (code != 0) {
         return code;
     }

@@ -85,13 +85,13 @@ static const struct vdb_option gc_options[] = {
 
 const struct vdb_command vdb_commands[] = {
     { NULL, "init", NULL, "REPO", "make a repository", 1, 1, GREBE_VDB_EXISTING, true, false, init_options, vdb_run_init },
-    { "collection", "create", NULL, "NAME", "make an empty collection", 1, 1, GREBE_VDB_CREATE, false, false, create_options, vdb_run_collection_create },
+    { "collection", "create", NULL, "NAME", "make an empty collection", 1, 1, GREBE_VDB_CREATE, true, false, create_options, vdb_run_collection_create },
     { "collection", "list", NULL, "", "list the collections", 0, 0, GREBE_VDB_EXISTING, false, false, none, vdb_run_collection_list },
     { "collection", "info", NULL, "NAME", "show one collection", 1, 1, GREBE_VDB_EXISTING, false, false, at_options, vdb_run_collection_info },
     { "collection", "delete", NULL, "NAME", "remove a collection", 1, 1, GREBE_VDB_CREATE, false, false, none, vdb_run_collection_delete },
     { NULL, "upsert", NULL, "NAME [FILE]", "insert or replace points from lines of JSON", 1, 2, GREBE_VDB_CREATE, true, false, upsert_options, vdb_run_upsert },
     { NULL, "get", NULL, "NAME", "read points by id or filter", 1, 1, GREBE_VDB_EXISTING, false, false, get_options, vdb_run_get },
-    { NULL, "delete", NULL, "NAME", "delete points by id or filter", 1, 1, GREBE_VDB_CREATE, false, false, delete_options, vdb_run_delete },
+    { NULL, "delete", NULL, "NAME", "delete points by id or filter", 1, 1, GREBE_VDB_CREATE, true, false, delete_options, vdb_run_delete },
     { NULL, "count", NULL, "NAME", "count points", 1, 1, GREBE_VDB_EXISTING, false, false, count_options, vdb_run_count },
     { NULL, "search", "query", "NAME", "find the nearest points", 1, 1, GREBE_VDB_EXISTING, false, false, search_options, vdb_run_search },
     { NULL, "index", NULL, "NAME PATH…", "index text files (needs an embedding; not built in)", 2, 99, GREBE_VDB_CREATE, false, false, index_options, vdb_run_index },

@@ -42,9 +42,11 @@ int vdb_usage(struct vdb_words *w, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return out_usage(w->cli, "%s%s%s: %s", w->command != NULL && w->command->group != NULL ? w->command->group : "",
-                     w->command != NULL && w->command->group != NULL ? " " : "", w->command != NULL ? w->command->name : "vdb",
-                     text);
+    if (w->command == NULL) {
+        return out_usage(w->cli, "%s", text);
+    }
+    return out_usage(w->cli, "%s%s%s: %s", w->command->group != NULL ? w->command->group : "", w->command->group != NULL ? " " : "",
+                     w->command->name, text);
 }
 
 /* ---- parsing ---- */
@@ -120,7 +122,7 @@ static int take_global(struct parser *p, const struct vdb_option *o, const char 
         return set_form(p->w, value);
     }
     p->w->db = value;
-    return 0;
+    return *value != '\0' ? 0 : vdb_usage(p->w, "--%s: expected a path, found an empty word", o->name);
 }
 
 static void add_value(struct vdb_words *w, struct vdb_given *g, const char *value)

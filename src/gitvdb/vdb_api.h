@@ -70,6 +70,7 @@ struct grebe_vdb_result {
     /* points of get and search for grebe_vdb_result_rows(); queries of them */
     const struct vdb_value *points; /* shape [n_lists]: arrays of points */
     size_t n_lists;
+    struct vdb_member *written; /* of a write: "root", "affected_points" */
 };
 
 grebe_status vdb_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
@@ -106,8 +107,8 @@ grebe_status vdb_point_value(struct arena *ar, struct vdb_snapshot *s, struct vd
 /** Members of a payload that dotted paths name, in an object as deep as the paths. */
 grebe_status vdb_project(struct arena *ar, const char *payload, size_t len, const char *const *fields, size_t n_fields,
                          struct vdb_value *out, grebe_error *err);
-/** {"root":…,"affected_points":…}. */
-grebe_status vdb_write_result(const grebe_vdb *vdb, const struct vdb_oid *root, uint64_t affected, grebe_vdb_result **out,
-                              grebe_error *err);
+/** {"root":…,"affected_points":…}, made before anything is written: once a reference has moved, nothing may fail any more. */
+grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
+void vdb_write_result_fill(grebe_vdb_result *r, const struct vdb_oid *root, uint64_t affected);
 
 #endif

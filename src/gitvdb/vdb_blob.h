@@ -49,6 +49,8 @@ enum vdb_matrix_kind { VDB_MATRIX_VECTORS, VDB_MATRIX_CODEBOOK };
 grebe_status vdb_matrix_open(enum vdb_matrix_kind kind, const void *bytes, size_t len, uint32_t dim,
                              struct vdb_matrix *out, grebe_error *err);
 enum { VDB_MATRIX_HEADER = 16 };
+/** What stands before the values. */
+void vdb_matrix_header(enum vdb_matrix_kind kind, uint32_t n, uint32_t dim, unsigned char out[VDB_MATRIX_HEADER]);
 grebe_status vdb_matrix_encode(enum vdb_matrix_kind kind, const float *values, uint32_t n,
                                uint32_t dim, struct buf *out, grebe_error *err);
 

@@ -85,6 +85,13 @@ grebe_status vdb_matrix_open(enum vdb_matrix_kind kind, const void *bytes, size_
     return GREBE_OK;
 }
 
+void vdb_matrix_header(enum vdb_matrix_kind kind, uint32_t n, uint32_t dim, unsigned char out[VDB_MATRIX_HEADER])
+{
+    memcpy(out, magics[kind], MAGIC);
+    store_le32(out + MAGIC, dim);
+    store_le32(out + MAGIC + 4, n);
+}
+
 grebe_status vdb_matrix_encode(enum vdb_matrix_kind kind, const float *values, uint32_t n, uint32_t dim,
                                struct buf *out, grebe_error *err)
 {
@@ -96,9 +103,7 @@ grebe_status vdb_matrix_encode(enum vdb_matrix_kind kind, const float *values, u
         return GREBE_FAIL(err, GREBE_ELIMIT, "%" PRIu32 " rows of %" PRIu32 " floats do not fit in memory", n,
                           dim);
     }
-    memcpy(head, magics[kind], MAGIC);
-    store_le32(head + MAGIC, dim);
-    store_le32(head + MAGIC + 4, n);
+    vdb_matrix_header(kind, n, dim, head);
     grebe_status st = buf_reserve(out, sizeof head + (size_t)n_values * 4, err);
     if (st == GREBE_OK) {
         st = buf_put(out, head, sizeof head, err);

@@ -116,7 +116,8 @@ grebe_status vdb_built_apply(const struct vdb_built *from, const struct vdb_work
 grebe_status vdb_index_build(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
                              grebe_error *err);
 /** sample.bin. Needs the sample and its vectors. */
-grebe_status vdb_index_sample(const struct vdb_built *b, struct buf *out, grebe_error *err);
+grebe_status vdb_index_sample(const struct vdb_built *b, const struct vdb_work *work, struct buf *out,
+                              grebe_error *err);
 /** The blobs of all postings, one behind the other; end[c] is where posting c ends. @param end shape [k]. */
 grebe_status vdb_index_postings(const struct vdb_built *b, struct buf *out, size_t *end, grebe_error *err);
 
@@ -130,7 +131,10 @@ grebe_status vdb_index_postings(const struct vdb_built *b, struct buf *out, size
  */
 grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
                              struct vdb_pack *p, bool is_chain, grebe_error *err);
-/** Put in what is pending. */
-grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err);
+/** Bytes of the blobs of shards that are pending. */
+uint64_t vdb_built_pending(const struct vdb_built *b);
+/** Put in what is pending. @param is_small Vectors are compressed, by 8 %: they take 10 times as long to read. */
+grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p, bool is_small,
+                              grebe_error *err);
 
 #endif

@@ -118,7 +118,7 @@ struct merge {
     const struct vdb_points *set;
     const grebe_allocator *a;
     struct vdb_rows_writer ids, payloads;
-    struct buf vectors; /* without the header */
+    struct buf vectors; /* the whole blob; its header is set at the end */
     struct buf runs;    /* struct vdb_run */
     uint32_t dim;
     bool is_changed;
@@ -247,8 +247,9 @@ static grebe_status end_merge(struct change_job *job, struct merge *m, uint32_t 
     GREBE_TRY(vdb_part_new(m->a, shard, &part, err));
     GREBE_TRY(vdb_rows_writer_end(&m->ids, &blobs[0], err));
     GREBE_TRY(vdb_rows_writer_end(&m->payloads, &blobs[1], err));
-    GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_VECTORS, (const float *)(const void *)m->vectors.data, n, m->dim,
-                                &blobs[2], err));
+    vdb_matrix_header(VDB_MATRIX_VECTORS, n, m->dim, m->vectors.data);
+    blobs[2] = m->vectors;
+    m->vectors = BUF_INIT(m->a);
     GREBE_TRY(vdb_part_take(part, m->dim, blobs, err));
     part->runs = m->runs;
     m->runs = BUF_INIT(m->a);
@@ -281,7 +282,8 @@ static grebe_status change_shard(void *arg, size_t i, grebe_error *err)
     vdb_rows_writer_init(&m.ids, VDB_ROWS_IDS, m.a);
     vdb_rows_writer_init(&m.payloads, VDB_ROWS_PAYLOADS, m.a);
     uint32_t n_old = m.old == NULL ? 0 : m.old->n;
-    GREBE_TRY(buf_reserve(&m.vectors, (n_old + n_set) * m.dim * sizeof(float), err));
+    GREBE_TRY(buf_reserve(&m.vectors, VDB_MATRIX_HEADER + (n_old + n_set) * m.dim * sizeof(float), err));
+    GREBE_TRY(buf_put(&m.vectors, (const unsigned char[VDB_MATRIX_HEADER]){ 0 }, VDB_MATRIX_HEADER, err));
     GREBE_TRY(merge_rows(&m, job->incoming == NULL ? NULL : job->incoming + job->first_set[i],
                          job->incoming == NULL ? NULL : job->incoming + job->first_set[i + 1],
                          c->gone == NULL ? NULL : c->gone + job->first_gone[i],

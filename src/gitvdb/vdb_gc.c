@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_repo.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gitvdb/vdb_git.h"
@@ -33,6 +37,35 @@ static int spawn_git(char *const argv[], pid_t *pid)
     return failed;
 }
 
+/* A ".keep" file of ours is needed for the moment between a pack and its reference: an old one is of a writer that was killed. */
+static void drop_old_keeps(struct buf *path)
+{
+    enum { OLD_SECONDS = 60 };
+    size_t stem = path->len;
+    DIR *dir = opendir(buf_text(path));
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        struct stat s;
+        char text[sizeof VDB_KEEP_TEXT];
+        size_t len = strlen(e->d_name);
+        path->len = stem;
+        if (len < 5 || strcmp(e->d_name + len - 5, ".keep") != 0 || buf_printf(path, NULL, "/%s", e->d_name) != GREBE_OK) {
+            continue;
+        }
+        int fd = open(buf_text(path), O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            ssize_t n = read(fd, text, sizeof text);
+            bool is_ours = n == (ssize_t)sizeof text - 1 && memcmp(text, VDB_KEEP_TEXT, sizeof text - 1) == 0;
+            if (is_ours && fstat(fd, &s) == 0 && s.st_mtime + OLD_SECONDS < time(NULL)) {
+                unlink(buf_text(path));
+            }
+            close(fd);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
 grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err)
 {
     char prune[64];
@@ -43,6 +76,11 @@ grebe_status vdb_gc(struct vdb_repo *r, int64_t grace_seconds, grebe_error *err)
         return GREBE_FAIL(err, GREBE_EINVAL, "expected seconds of grace from 0, found %lld", (long long)grace_seconds);
     }
     snprintf(prune, sizeof prune, "--prune=%lld.seconds.ago", (long long)grace_seconds);
+    struct buf folder = BUF_INIT(r->a);
+    if (buf_printf(&folder, NULL, "%s/pack", r->objects) == GREBE_OK && buf_reserve(&folder, 256, NULL) == GREBE_OK) {
+        drop_old_keeps(&folder);
+    }
+    buf_release(&folder);
     char *path = str_copy(r->a, r->git_dir);
     if (path == NULL) {
         return mem_fail(err, 0, "a path");

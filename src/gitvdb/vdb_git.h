@@ -51,6 +51,9 @@ static inline struct vdb_oid vdb_oid_of_git(const git_oid *id)
     return oid;
 }
 
+/** Content of the ".keep" file of a pack whose reference is not there yet. */
+#define VDB_KEEP_TEXT "grebe: until the reference is written\n"
+
 #define VDB_REFS "refs/git-vdb/collections/"
 #define VDB_REMOTE_REFS "refs/git-vdb/remotes/"
 enum { VDB_REF_MAX = 192 };

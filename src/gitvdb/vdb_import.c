@@ -30,8 +30,15 @@ struct import {
     double started, pack_started;
 };
 
-/* Commits become visible together when so many seconds, and an eighth of the import's time, went by. */
-static const double publish_seconds = 10;
+/*
+ * Commits become visible together when so many seconds, and an eighth of the import's time, went by. Whole blobs are written with
+ * them, which the next pack has as well: before the longer time only when the history is a few times their size.
+ */
+static const double publish_seconds = 10, publish_seconds_most = 60;
+enum { PUBLISH_RATIO = 3 };
+
+/* More versions than these in a pack are a history, which should be small; fewer are data to be searched fast. */
+static const unsigned small_from = 8;
 
 static double now_seconds(void)
 {
@@ -104,7 +111,7 @@ static grebe_status publish(struct import *im, grebe_error *err)
     if (im->n_pending == 0) {
         return st;
     }
-    GREBE_TRY(vdb_built_finish(im->now, im->pack, err));
+    GREBE_TRY(vdb_built_finish(im->now, &im->work, im->pack, im->n_pending > small_from, err));
     GREBE_TRY(vdb_publish(im->vdb, im->name, im->has_published ? &im->published : NULL, &im->commit, im->pack, err));
     im->published = im->commit;
     im->has_published = true;
@@ -112,8 +119,6 @@ static grebe_status publish(struct import *im, grebe_error *err)
     im->n_pending = 0;
     vdb_pack_free(im->pack);
     im->pack = NULL;
-    im->pack_started = now_seconds();
-    st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
 out:
     return st;
 }
@@ -123,7 +128,12 @@ static grebe_status add_batch(struct import *im, grebe_error *err)
     struct vdb_change change = { .set = &im->batch };
     char message[VDB_MESSAGE_MAX];
     struct vdb_built *next;
-    grebe_status st = vdb_built_apply(im->now, &im->work, &change, &next, err);
+    grebe_status st = GREBE_OK;
+    if (im->pack == NULL) { /* the last one was published */
+        im->pack_started = now_seconds();
+        st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
+    }
+    st = st == GREBE_OK ? vdb_built_apply(im->now, &im->work, &change, &next, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
@@ -139,6 +149,15 @@ static grebe_status add_batch(struct import *im, grebe_error *err)
     }
     snprintf(message, sizeof message, "upsert %zu points", im->batch.n);
     return add_commit(im, message, err);
+}
+
+static bool is_publishing_due(const struct import *im)
+{
+    double now = now_seconds(), age = now - im->pack_started;
+    if (age < publish_seconds || age < (now - im->started) / 8) {
+        return false;
+    }
+    return age > publish_seconds_most || vdb_pack_bytes(im->pack) / PUBLISH_RATIO > vdb_built_pending(im->now);
 }
 
 static void report(struct import *im)
@@ -171,8 +190,7 @@ static grebe_status run_attempt(struct import *im, grebe_error *err)
             goto out;
         }
         report(im);
-        double now = now_seconds();
-        if (now - im->pack_started > publish_seconds && now - im->pack_started > (now - im->started) / 8) {
+        if (is_publishing_due(im)) {
             GREBE_TRY(publish(im, err));
         }
     }
@@ -186,8 +204,12 @@ static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_fee
                                 const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
     struct import im = { .vdb = vdb, .name = name, .options = options, .feed = feed };
+    grebe_vdb_result *result;
     grebe_error first;
-    grebe_status st;
+    grebe_status st = vdb_write_result_new(vdb, &result, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     im.call = call_options_resolve(vdb->ctx, options->call);
     im.work = vdb_work_of(vdb, options->call);
     vdb_points_init(&im.batch, vdb->a);
@@ -203,13 +225,15 @@ static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_fee
         }
     }
     vdb_points_release(&im.batch);
-    if (st != GREBE_OK) {
+    if (st == GREBE_OK) {
+        vdb_write_result_fill(result, &im.root, feed->n);
+    } else {
         if (err != NULL) {
             *err = first;
         }
-        return error_wrap(err, st, "collection %s", name);
+        error_wrap(err, st, "collection %s", name);
     }
-    return vdb_write_result(vdb, &im.root, feed->n, out, err);
+    return vdb_result_end(st, &result, out);
 }
 
 grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read, int (*rewind)(void *read_ctx),

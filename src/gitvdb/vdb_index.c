@@ -34,51 +34,61 @@ static int compare_digests(const void *x, const void *y)
     return a->at.row < b->at.row ? -1 : a->at.row > b->at.row;
 }
 
+/* Candidates for the sample: all rows of the leading shards, shard after shard. */
+struct candidates {
+    const struct vdb_built *b;
+    struct vdb_sample_point *all;
+    size_t first[VDB_SHARDS]; /* of a shard's, in all */
+};
+
+static grebe_status sort_shard(void *arg, size_t i, grebe_error *err)
+{
+    struct candidates *c = arg;
+    uint32_t shard = (uint32_t)i, rows = c->b->parts[i] == NULL ? 0 : c->b->parts[i]->n;
+    struct vdb_sample_point *first = c->all + c->first[i];
+    for (uint32_t row = 0; row < rows; row++) {
+        struct vdb_sample_point *p = &first[row];
+        p->at = (struct vdb_place){ shard, row };
+        struct vdb_id id = id_at(c->b, p->at);
+        vdb_id_digest(&id, p->digest);
+        if (vdb_shard_of(p->digest) != shard) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "points/ids/%03x.bin: row %u: expected an id of this shard, "
+                                                   "found one of shard %03x",
+                              (unsigned)shard, (unsigned)row, (unsigned)vdb_shard_of(p->digest));
+        }
+    }
+    qsort(first, rows, sizeof *first, compare_digests);
+    return vdb_built_load(c->b, shard, VDB_PART_VECTORS, err);
+}
+
 /*
  * The points of smallest digest. A shard is the first 6 bits of the digest, so they are the leading shards and a part of the
  * next one: only ids of those are hashed.
  */
-static grebe_status choose_sample(struct vdb_built *b, grebe_error *err)
+static grebe_status choose_sample(struct vdb_built *b, const struct vdb_work *work, grebe_error *err)
 {
     size_t wanted = b->n < VDB_SAMPLE_MAX ? (size_t)b->n : VDB_SAMPLE_MAX;
+    struct candidates c = { .b = b };
     size_t n = 0;
     uint32_t shards = 0;
     grebe_status st = GREBE_OK;
-    while (n < wanted) {
+    for (; n < wanted; shards++) {
+        c.first[shards] = n;
         n += b->parts[shards] == NULL ? 0 : b->parts[shards]->n;
-        shards++;
     }
-    struct vdb_sample_point *all = mem_alloc(b->a, n * sizeof *all);
+    c.all = mem_alloc(b->a, n * sizeof *c.all);
     b->sample = mem_alloc(b->a, wanted * sizeof *b->sample);
-    if (all == NULL || b->sample == NULL) {
-        st = mem_fail(err, n * sizeof *all, "the training sample");
+    if (c.all == NULL || b->sample == NULL) {
+        st = mem_fail(err, n * sizeof *c.all, "the training sample");
         goto out;
     }
     b->m = wanted;
-    size_t filled = 0;
-    for (uint32_t shard = 0; shard < shards; shard++) {
-        uint32_t rows = b->parts[shard] == NULL ? 0 : b->parts[shard]->n;
-        GREBE_TRY(vdb_built_load(b, shard, VDB_PART_VECTORS, err));
-        size_t first = filled;
-        for (uint32_t row = 0; row < rows; row++) {
-            struct vdb_sample_point *p = &all[filled++];
-            p->at = (struct vdb_place){ shard, row };
-            struct vdb_id id = id_at(b, p->at);
-            vdb_id_digest(&id, p->digest);
-            if (vdb_shard_of(p->digest) != shard) {
-                st = GREBE_FAIL(err, GREBE_ECORRUPT, "points/ids/%03x.bin: row %u: expected an id of this shard, "
-                                                     "found one of shard %03x",
-                                (unsigned)shard, (unsigned)row, (unsigned)vdb_shard_of(p->digest));
-                goto out;
-            }
-        }
-        qsort(all + first, rows, sizeof *all, compare_digests);
-    }
+    GREBE_TRY(parallel_for(work->pool, work->threads, shards, sort_shard, &c, work->cancel, err));
     if (wanted != 0) {
-        memcpy(b->sample, all, wanted * sizeof *all);
+        memcpy(b->sample, c.all, wanted * sizeof *b->sample);
     }
 out:
-    mem_free(b->a, all, n * sizeof *all);
+    mem_free(b->a, c.all, n * sizeof *c.all);
     return st;
 }
 
@@ -101,32 +111,65 @@ static bool is_same_sample(const struct vdb_built *x, const struct vdb_built *y)
     return true;
 }
 
-grebe_status vdb_index_sample(const struct vdb_built *b, struct buf *out, grebe_error *err)
+struct vector_digests {
+    const struct vdb_built *b;
+    unsigned char (*digests)[VDB_DIGEST_BYTES]; /* shape [m] */
+};
+enum { DIGESTS_AT_ONCE = 256 };
+
+static grebe_status digest_vectors(void *arg, size_t piece, grebe_error *err)
 {
-    uint32_t dim = b->meta.config.dimension;
+    struct vector_digests *job = arg;
+    size_t end = min_size(job->b->m, (piece + 1) * DIGESTS_AT_ONCE);
+    (void)err;
+    for (size_t i = piece * DIGESTS_AT_ONCE; i < end; i++) {
+        vdb_sha256(vector_at(job->b, job->b->sample[i].at), job->b->meta.config.dimension * sizeof(float),
+                   job->digests[i]);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status put_sample_entry(struct buf *out, const struct vdb_id *id, const unsigned char *digest,
+                                     grebe_error *err)
+{
     unsigned char word[8];
+    size_t len = id->is_number ? 10 : 2 + id->len;
     grebe_status st;
+    GREBE_TRY(buf_reserve(out, 4 + len + VDB_DIGEST_BYTES, err));
+    store_le32(word, (uint32_t)len);
+    GREBE_TRY(buf_put(out, word, 4, err));
+    GREBE_TRY(buf_put(out, id->is_number ? "u\0" : "s\0", 2, err));
+    if (id->is_number) {
+        store_be64(word, id->number);
+        GREBE_TRY(buf_put(out, word, 8, err));
+    } else {
+        GREBE_TRY(buf_put(out, id->text, id->len, err));
+    }
+    st = buf_put(out, digest, VDB_DIGEST_BYTES, err);
+out:
+    return st;
+}
+
+grebe_status vdb_index_sample(const struct vdb_built *b, const struct vdb_work *work, struct buf *out,
+                              grebe_error *err)
+{
+    struct vector_digests job = { b, mem_alloc(b->a, b->m * sizeof *job.digests) };
+    unsigned char word[4];
+    grebe_status st;
+    if (job.digests == NULL) {
+        return mem_fail(err, b->m * sizeof *job.digests, "digests of the training sample");
+    }
+    GREBE_TRY(parallel_for(work->pool, work->threads, (b->m + DIGESTS_AT_ONCE - 1) / DIGESTS_AT_ONCE, digest_vectors,
+                           &job, work->cancel, err));
     GREBE_TRY(buf_put(out, "GTV2SMP\0", 8, err));
     store_le32(word, (uint32_t)b->m);
     GREBE_TRY(buf_put(out, word, 4, err));
     for (size_t i = 0; i < b->m; i++) {
         struct vdb_id id = id_at(b, b->sample[i].at);
-        size_t len = id.is_number ? 10 : 2 + id.len;
-        unsigned char digest[VDB_DIGEST_BYTES];
-        GREBE_TRY(buf_reserve(out, 4 + len + VDB_DIGEST_BYTES, err));
-        store_le32(word, (uint32_t)len);
-        GREBE_TRY(buf_put(out, word, 4, err));
-        GREBE_TRY(buf_put(out, id.is_number ? "u\0" : "s\0", 2, err));
-        if (id.is_number) {
-            store_be64(word, id.number);
-            GREBE_TRY(buf_put(out, word, 8, err));
-        } else {
-            GREBE_TRY(buf_put(out, id.text, id.len, err));
-        }
-        vdb_sha256(vector_at(b, b->sample[i].at), dim * sizeof(float), digest);
-        GREBE_TRY(buf_put(out, digest, sizeof digest, err));
+        GREBE_TRY(put_sample_entry(out, &id, job.digests[i], err));
     }
 out:
+    mem_free(b->a, job.digests, b->m * sizeof *job.digests);
     return st;
 }
 
@@ -293,7 +336,7 @@ grebe_status vdb_index_build(struct vdb_built *b, struct vdb_built *from, const 
     size_t size = 0;
     b->k = vdb_centroid_count(b->n);
     b->meta.centroid_count = b->k;
-    GREBE_TRY(choose_sample(b, err));
+    GREBE_TRY(choose_sample(b, work, err));
     if (b->n == 0) {
         return GREBE_OK;
     }
@@ -309,7 +352,7 @@ grebe_status vdb_index_build(struct vdb_built *b, struct vdb_built *from, const 
     if (from != NULL && from->n != 0 && vdb_centroid_count(from->n) == b->k) {
         from->k = b->k;
         if (from->sample == NULL) {
-            GREBE_TRY(choose_sample(from, err));
+            GREBE_TRY(choose_sample(from, work, err));
         }
         is_kept = is_same_sample(b, from);
     }

@@ -38,7 +38,7 @@ static grebe_status read_blob(struct loader *l, const struct vdb_tree *t, const 
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a blob, found %s", name,
                           e == NULL ? "nothing" : "something else");
     }
-    return vdb_object_read(l->s->repo, &e->oid, VDB_BLOB, region, bytes, len, err);
+    return vdb_object_need(l->s->repo, &e->oid, VDB_BLOB, region, bytes, len, err);
 }
 
 /* {"type":"string","value":"…"} or {"type":"uint","value":N}, and nothing else: printed again it has the same bytes. */

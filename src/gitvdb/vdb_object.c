@@ -30,6 +30,18 @@ grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum
     return GREBE_OK;
 }
 
+grebe_status vdb_object_need(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type, struct region **out,
+                             const unsigned char **bytes, size_t *len, grebe_error *err)
+{
+    grebe_status st = vdb_object_read(r, oid, type, out, bytes, len, err);
+    if (st == GREBE_ENOTFOUND) {
+        char hex[VDB_OID_HEX + 1];
+        vdb_oid_hex(oid, hex);
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "object %s: expected it in the repository, found it missing", hex);
+    }
+    return st;
+}
+
 grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type, uint64_t *size,
                              grebe_error *err)
 {

@@ -5,11 +5,14 @@
  *  1 Nothing of it has a name that git looks at before vdb_pack_publish().
  *  2 The index gets its name last: a pack without one is not seen by anybody.
  *  3 Every base of a delta lies in the same pack when it is published.
+ *  4 A ".keep" file stands beside it until vdb_pack_free(): a git gc that began before the reference moved leaves the pack alone.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED /* as in vdb_oid.c */
 #include "gitvdb/vdb_repo.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 #include "base/endian.h"
 #include "base/hash.h"
 #include "gitvdb/vdb_git.h"
+#include "gitvdb/vdb_pack_raw.h"
 #include "gitvdb/vdb_temp.h"
 #include "gitvdb/vdb_zlib.h"
 
@@ -40,6 +44,7 @@ struct vdb_pack {
     uint32_t *slots;    /* of `entries`, number + 1; 0: free. Shape [n_slots], a power of two */
     size_t n_slots;
     struct vdb_deflater deflater;
+    char *keep; /* path of our ".keep" file; NULL: none */
     bool is_published;
     bool is_broken; /* a write failed: the file lacks bytes */
 };
@@ -144,7 +149,7 @@ uint64_t vdb_pack_bytes(const struct vdb_pack *p) { return p->file.len + p->pend
 
 /* ---- add ---- */
 
-static grebe_status put_head(struct buf *b, unsigned type, uint64_t len, grebe_error *err)
+grebe_status vdb_pack_put_head(struct buf *b, unsigned type, uint64_t len, grebe_error *err)
 {
     unsigned char bytes[12];
     size_t n = 0;
@@ -157,37 +162,62 @@ static grebe_status put_head(struct buf *b, unsigned type, uint64_t len, grebe_e
     return buf_put(b, bytes, n, err);
 }
 
+static grebe_status make_room(struct vdb_pack *p, grebe_error *err)
+{
+    if (n_entries(p) >= UINT32_MAX - 1) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "a pack has at most %u objects", UINT32_MAX - 1);
+    }
+    return (n_entries(p) + 1) * 2 > p->n_slots ? grow_slots(p, err) : GREBE_OK;
+}
+
+/* What lies in `pending` behind `start` becomes an entry. Nothing is changed on failure, but for a failing disk. */
+static grebe_status end_entry(struct vdb_pack *p, size_t start, const struct vdb_oid *oid, uint32_t crc,
+                              grebe_error *err)
+{
+    struct entry e = { *oid, crc, p->file.len + start };
+    grebe_status st = buf_put(&p->entries, &e, sizeof e, err);
+    if (st != GREBE_OK) {
+        p->pending.len = start;
+        return st;
+    }
+    p->slots[slot_of(p, oid)] = (uint32_t)n_entries(p);
+    return p->pending.len >= BLOCK ? flush(p, err) : GREBE_OK;
+}
+
 /* Head, base of a delta, stream. `oid` is known not to be in. Nothing is changed on failure, but for a failing disk. */
 static grebe_status append(struct vdb_pack *p, unsigned type, const struct vdb_oid *oid, const struct vdb_oid *base,
                            const void *bytes, size_t len, int level, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t start = p->pending.len;
-    struct entry e = { *oid, 0, vdb_pack_bytes(p) };
-    if (n_entries(p) >= UINT32_MAX - 1) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "a pack has at most %u objects", UINT32_MAX - 1);
-    }
-    if ((n_entries(p) + 1) * 2 > p->n_slots) {
-        GREBE_TRY(grow_slots(p, err));
-    }
-    GREBE_TRY(put_head(&p->pending, type, len, err));
+    GREBE_TRY(make_room(p, err));
+    GREBE_TRY(vdb_pack_put_head(&p->pending, type, len, err));
     if (base != NULL) {
         GREBE_TRY(buf_put(&p->pending, base->bytes, sizeof base->bytes, err));
     }
     GREBE_TRY(vdb_deflate(&p->deflater, bytes, len, level, &p->pending, err));
-    e.crc = hash_crc32(0, p->pending.data + start, p->pending.len - start);
     if (base != NULL) {
         GREBE_TRY(buf_put(&p->bases, base, sizeof *base, err));
     }
-    GREBE_TRY(buf_put(&p->entries, &e, sizeof e, err));
-    p->slots[slot_of(p, oid)] = (uint32_t)n_entries(p);
-    if (p->pending.len >= BLOCK) {
-        return flush(p, err);
-    }
-    return GREBE_OK;
+    return end_entry(p, start, oid, hash_crc32(0, p->pending.data + start, p->pending.len - start), err);
 out:
     p->pending.len = start;
     return st;
+}
+
+bool vdb_pack_lacks(const struct vdb_pack *p, const struct vdb_oid *oid)
+{
+    return !has_entry(p, oid) && !vdb_store_touch(p->repo->store, oid);
+}
+
+grebe_status vdb_pack_put_entry(struct vdb_pack *p, const struct vdb_oid *oid, const void *entry, size_t len,
+                                uint32_t crc, grebe_error *err)
+{
+    size_t start = p->pending.len;
+    assert(!p->is_published && !has_entry(p, oid));
+    grebe_status st = make_room(p, err);
+    st = st == GREBE_OK ? buf_put(&p->pending, entry, len, err) : st;
+    return st == GREBE_OK ? end_entry(p, start, oid, crc, err) : st;
 }
 
 grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len, int level,
@@ -195,7 +225,7 @@ grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *
 {
     assert(!p->is_published);
     vdb_oid_of(type, bytes, len, out);
-    if (has_entry(p, out) || vdb_store_touch(p->repo->store, out)) {
+    if (!vdb_pack_lacks(p, out)) {
         return GREBE_OK;
     }
     return append(p, (unsigned)type, out, NULL, bytes, len, level, err);
@@ -209,10 +239,10 @@ grebe_status vdb_pack_add_delta(struct vdb_pack *p, const struct vdb_oid *oid, c
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a delta of at least %d bytes against another object, found %zu",
                           DELTA_MIN, len);
     }
-    if (has_entry(p, oid) || vdb_store_touch(p->repo->store, oid)) {
+    if (!vdb_pack_lacks(p, oid)) {
         return GREBE_OK;
     }
-    return append(p, REF_DELTA, oid, base, delta, len, len < 64 ? 6 : -1, err);
+    return append(p, REF_DELTA, oid, base, delta, len, VDB_RECORDS(0), err);
 }
 
 /* ---- publish ---- */
@@ -326,6 +356,26 @@ out:
     return st;
 }
 
+/* One that is there is somebody else's, who removes it. */
+static grebe_status put_keep(struct vdb_pack *p, const char *path, grebe_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    if (fd < 0) {
+        return errno == EEXIST ? GREBE_OK : GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot make a file", path);
+    }
+    p->keep = str_copy(p->a, path);
+    if (p->keep == NULL) {
+        unlink(path);
+    }
+    bool is_good = write(fd, VDB_KEEP_TEXT, sizeof VDB_KEEP_TEXT - 1) == (ssize_t)sizeof VDB_KEEP_TEXT - 1;
+    int failed = is_good ? 0 : ENOSPC;
+    close(fd);
+    if (p->keep == NULL) {
+        return mem_fail(err, strlen(path), "a path");
+    }
+    return failed == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot write", path);
+}
+
 static grebe_status name_files(struct vdb_pack *p, struct vdb_temp *index, const unsigned char *sha, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -338,6 +388,9 @@ static grebe_status name_files(struct vdb_pack *p, struct vdb_temp *index, const
     GREBE_TRY(buf_printf(&path, err, "%s/pack/pack-%s", p->repo->objects, hex));
     stem = path.len;
     GREBE_TRY(buf_reserve(&path, 16, err)); /* later steps need no memory */
+    GREBE_TRY(buf_put_text(&path, ".keep", err));
+    GREBE_TRY(put_keep(p, buf_text(&path), err));
+    path.len = stem;
     GREBE_TRY(buf_put_text(&path, ".idx", err));
     if (access(buf_text(&path), F_OK) == 0) {
         goto out; /* the same bytes stand there: releasing the files removes ours */
@@ -399,6 +452,10 @@ void vdb_pack_free(struct vdb_pack *p)
 {
     if (p == NULL) {
         return;
+    }
+    if (p->keep != NULL) {
+        unlink(p->keep);
+        str_free(p->a, p->keep);
     }
     vdb_temp_release(&p->file);
     buf_release(&p->pending);

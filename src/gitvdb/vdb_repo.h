@@ -68,6 +68,10 @@ const char *vdb_repo_path(const struct vdb_repo *r);
 grebe_status vdb_object_read(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
                              struct region **out, const unsigned char **bytes, size_t *len,
                              grebe_error *err);
+/** The same for an object that another one names: a missing one is GREBE_ECORRUPT. */
+grebe_status vdb_object_need(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object type,
+                             struct region **out, const unsigned char **bytes, size_t *len,
+                             grebe_error *err);
 /** Type and size without the bytes; packs tell it cheaply. */
 grebe_status vdb_object_stat(struct vdb_repo *r, const struct vdb_oid *oid, enum vdb_object *type,
                              uint64_t *size, grebe_error *err);
@@ -86,7 +90,7 @@ struct vdb_tree {
     size_t n;
     const grebe_allocator *a;
 };
-/** GREBE_OK; GREBE_ECORRUPT (bytes that are no tree, order, a name with '/', empty, "." or ".."). */
+/** GREBE_OK; GREBE_ECORRUPT (missing, bytes that are no tree, order, a name with '/', empty, "." or ".."). */
 grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct vdb_tree *out,
                            grebe_error *err);
 /** The same from bytes; `region` (NULL: none) is kept as long as the tree, which borrows the names. */
@@ -104,14 +108,35 @@ grebe_status vdb_tree_encode(struct vdb_tree_entry *entries, size_t n, struct bu
 struct vdb_pack;
 /** Nothing is visible before vdb_pack_publish(). @param out Owned, end with vdb_pack_free(). */
 grebe_status vdb_pack_begin(struct vdb_repo *r, struct vdb_pack **out, grebe_error *err);
+/** As a level: records of so many bytes (vdb_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
+#define VDB_RECORDS(stride) (-2 - (int)(stride))
 /**
  * Put an object into the pack unless the pack or the repository has it.
  *
  * @param bytes Borrowed for the call.
- * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored).
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); VDB_RECORDS().
  */
 grebe_status vdb_pack_add(struct vdb_pack *p, enum vdb_object type, const void *bytes, size_t len,
                           int level, struct vdb_oid *out, grebe_error *err);
+
+/** One of the objects of vdb_pack_add_all(). */
+struct vdb_pack_item {
+    const void *bytes; /* borrowed for the call */
+    size_t len;
+    int level;          /* as of vdb_pack_add() */
+    bool has_oid;       /* false: it is not known yet */
+    struct vdb_oid oid; /* known, or written */
+};
+/** Where the work of a pack is done. */
+struct vdb_pack_threads {
+    const grebe_allocator *a;
+    struct pool *pool; /* NULL: on the caller's thread */
+    uint32_t n;
+    const grebe_cancel *cancel;
+};
+/** vdb_pack_add() for each item, in their order; all threads hash and compress. */
+grebe_status vdb_pack_add_all(struct vdb_pack *p, enum vdb_object type, struct vdb_pack_item *items, size_t n,
+                              const struct vdb_pack_threads *threads, grebe_error *err);
 /**
  * Put an older version of an object in as a delta against a newer one, which is or will be in this pack.
  *

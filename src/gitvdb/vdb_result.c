@@ -196,19 +196,26 @@ grebe_status vdb_info_value(struct arena *ar, const char *name, const struct vdb
     return vdb_object_end(&o, out, err);
 }
 
-grebe_status vdb_write_result(const grebe_vdb *vdb, const struct vdb_oid *root, uint64_t affected, grebe_vdb_result **out,
-                              grebe_error *err)
+grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
 {
+    static const struct vdb_oid none;
     grebe_vdb_result *r;
     struct vdb_object_maker o;
     grebe_status st = vdb_result_new(vdb, &r, err);
     if (st == GREBE_OK) {
-        vdb_oid_hex(root, r->root);
-        r->count = affected;
+        vdb_oid_hex(&none, r->root); /* its length is that of any root */
         vdb_object_begin(&o, &r->ar, 2);
         vdb_object_add(&o, "root", vdb_text(r->root));
-        vdb_object_add(&o, "affected_points", vdb_uint(affected));
+        vdb_object_add(&o, "affected_points", vdb_uint(0));
         st = vdb_object_end(&o, &r->value, err);
+        r->written = o.members;
     }
     return vdb_result_end(st, &r, out);
+}
+
+void vdb_write_result_fill(grebe_vdb_result *r, const struct vdb_oid *root, uint64_t affected)
+{
+    vdb_oid_hex(root, r->root);
+    r->count = affected;
+    r->written[1].value = vdb_uint(affected);
 }

@@ -52,7 +52,7 @@ static grebe_status list_shards(struct vdb_snapshot *s, const struct vdb_oid *fo
     struct vdb_tree t = { 0 };
     char quoted[96];
     grebe_status st;
-    GREBE_TRY(vdb_tree_read(s->repo, folder, &t, err));
+    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, folder, &t, err), "points/%s", part_names[kind].folder));
     *seen = 0;
     for (size_t i = 0; i < t.n; i++) {
         const struct vdb_tree_entry *e = &t.entries[i];
@@ -83,8 +83,9 @@ static grebe_status open_points(struct vdb_snapshot *s, const struct vdb_tree *p
         GREBE_TRY(list_shards(s, &folder, kind, &seen[kind], err));
         if (seen[kind] != seen[0]) {
             uint32_t shard = (uint32_t)__builtin_ctzll(seen[kind] ^ seen[0]);
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "points: expected shard %03x in ids and in %s, found it in one only",
-                            (unsigned)shard, part_names[kind].folder);
+            int lacks = (seen[0] >> shard & 1) != 0 ? kind : 0;
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "points/%s/%03x%s: expected a blob as in points/%s, found nothing",
+                            part_names[lacks].folder, (unsigned)shard, part_names[lacks].ending, part_names[kind - lacks].folder);
             goto out;
         }
     }
@@ -102,15 +103,15 @@ static grebe_status read_meta(struct vdb_snapshot *s, const struct vdb_tree *top
     const unsigned char *bytes;
     size_t len;
     grebe_status st;
-    GREBE_TRY(find_entry(top, "", "meta.json", false, &oid, err));
-    GREBE_TRY(vdb_object_read(s->repo, &oid, VDB_BLOB, &region, &bytes, &len, err));
-    st = vdb_meta_parse(&s->ar, bytes, len, &s->meta, err);
+    st = find_entry(top, "", "meta.json", false, &oid, err);
     if (st != GREBE_OK) {
-        error_wrap(err, st, "meta.json");
+        return st;
     }
+    GREBE_TRY(vdb_object_need(s->repo, &oid, VDB_BLOB, &region, &bytes, &len, err));
+    st = vdb_meta_parse(&s->ar, bytes, len, &s->meta, err);
 out:
     region_drop(region);
-    return st;
+    return error_wrap(err, st, "meta.json");
 }
 
 static void drop_index(struct vdb_snapshot *s)
@@ -233,7 +234,7 @@ static grebe_status load_part(struct vdb_snapshot *s, uint32_t index, int kind, 
     const unsigned char *bytes;
     size_t len;
     uint32_t n = 0;
-    grebe_status st = vdb_object_read(s->repo, &shard->oids[kind], VDB_BLOB, &region, &bytes, &len, err);
+    grebe_status st = vdb_object_need(s->repo, &shard->oids[kind], VDB_BLOB, &region, &bytes, &len, err);
     st = st == GREBE_OK ? open_part(s, shard, kind, bytes, len, &n, err) : st;
     if (st == GREBE_OK && n == 0) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected rows, found an empty shard");
@@ -319,7 +320,7 @@ static grebe_status list_postings(struct vdb_snapshot *s, const struct vdb_tree 
 {
     size_t k = s->meta.centroid_count;
     if (k > VDB_CENTROIDS_MAX || postings->n != k) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected %llu blobs, one for each centroid, found %zu",
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "index/ivf-flat-v2/postings: expected %llu blobs, one for each centroid, found %zu",
                           (unsigned long long)k, postings->n);
     }
     s->posting_oids = mem_alloc_zero(s->a, k * sizeof *s->posting_oids);
@@ -331,7 +332,7 @@ static grebe_status list_postings(struct vdb_snapshot *s, const struct vdb_tree 
     for (size_t c = 0; c < k; c++) {
         char name[16];
         snprintf(name, sizeof name, "%04x.bin", (unsigned)c);
-        grebe_status st = find_entry(postings, "", name, false, &s->posting_oids[c], err);
+        grebe_status st = find_entry(postings, "index/ivf-flat-v2/postings/", name, false, &s->posting_oids[c], err);
         if (st != GREBE_OK) {
             return st;
         }
@@ -343,7 +344,7 @@ static grebe_status read_codebook(struct vdb_snapshot *s, const struct vdb_oid *
 {
     const unsigned char *bytes;
     size_t len;
-    grebe_status st = vdb_object_read(s->repo, oid, VDB_BLOB, &s->codebook_region, &bytes, &len, err);
+    grebe_status st = vdb_object_need(s->repo, oid, VDB_BLOB, &s->codebook_region, &bytes, &len, err);
     st = st == GREBE_OK ? vdb_matrix_open(VDB_MATRIX_CODEBOOK, bytes, len, s->meta.config.dimension,
                                           &s->codebook, err)
                         : st;
@@ -351,7 +352,7 @@ static grebe_status read_codebook(struct vdb_snapshot *s, const struct vdb_oid *
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected %llu centroids, found %u",
                         (unsigned long long)s->meta.centroid_count, (unsigned)s->codebook.n);
     }
-    return error_wrap(err, st, "codebook.bin");
+    return error_wrap(err, st, "index/ivf-flat-v2/codebook.bin");
 }
 
 static grebe_status open_index(struct vdb_snapshot *s, grebe_error *err)
@@ -359,20 +360,21 @@ static grebe_status open_index(struct vdb_snapshot *s, grebe_error *err)
     struct vdb_tree index = { 0 }, ivf = { 0 }, postings = { 0 };
     struct vdb_oid ivf_oid, postings_oid;
     grebe_status st;
-    GREBE_TRY(vdb_tree_read(s->repo, &s->index_oid, &index, err));
-    GREBE_TRY(find_entry(&index, "", "ivf-flat-v2", true, &ivf_oid, err));
-    GREBE_TRY(vdb_tree_read(s->repo, &ivf_oid, &ivf, err));
-    GREBE_TRY(find_entry(&ivf, "ivf-flat-v2/", "codebook.bin", false, &s->codebook_oid, err));
-    GREBE_TRY(find_entry(&ivf, "ivf-flat-v2/", "sample.bin", false, &s->sample_oid, err));
-    GREBE_TRY(find_entry(&ivf, "ivf-flat-v2/", "postings", true, &postings_oid, err));
-    GREBE_TRY(vdb_tree_read(s->repo, &postings_oid, &postings, err));
-    GREBE_TRY(error_wrap(err, list_postings(s, &postings, err), "ivf-flat-v2/postings"));
-    GREBE_TRY(error_wrap(err, read_codebook(s, &s->codebook_oid, err), "ivf-flat-v2"));
+    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &s->index_oid, &index, err), "index"));
+    GREBE_TRY(find_entry(&index, "index/", "ivf-flat-v2", true, &ivf_oid, err));
+    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &ivf_oid, &ivf, err), "index/ivf-flat-v2"));
+    GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "codebook.bin", false, &s->codebook_oid, err));
+    GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "sample.bin", false, &s->sample_oid, err));
+    s->has_sample = true;
+    GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "postings", true, &postings_oid, err));
+    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &postings_oid, &postings, err), "index/ivf-flat-v2/postings"));
+    GREBE_TRY(list_postings(s, &postings, err));
+    GREBE_TRY(read_codebook(s, &s->codebook_oid, err));
 out:
     vdb_tree_release(&postings);
     vdb_tree_release(&ivf);
     vdb_tree_release(&index);
-    return error_wrap(err, st, "index");
+    return st;
 }
 
 grebe_status vdb_snapshot_codebook(struct vdb_snapshot *s, grebe_error *err)
@@ -394,7 +396,7 @@ grebe_status vdb_snapshot_posting(struct vdb_snapshot *s, uint32_t c, grebe_erro
         const unsigned char *bytes;
         size_t len;
         struct region *region = NULL;
-        st = vdb_object_read(s->repo, &s->posting_oids[c], VDB_BLOB, &region, &bytes, &len, err);
+        st = vdb_object_need(s->repo, &s->posting_oids[c], VDB_BLOB, &region, &bytes, &len, err);
         st = st == GREBE_OK ? vdb_posting_open(bytes, len, &s->postings[c], err) : st;
         if (st == GREBE_OK) {
             s->posting_regions[c] = region;

@@ -42,6 +42,7 @@ struct vdb_snapshot {
     pthread_mutex_t lock;                /* of loading what follows */
     /* format 2, loaded by vdb_snapshot_codebook() and vdb_snapshot_posting() */
     struct vdb_oid codebook_oid, sample_oid;
+    bool has_sample; /* sample_oid is known */
     struct vdb_oid *posting_oids;  /* shape [k]; NULL: not listed yet */
     struct region *codebook_region;
     struct vdb_matrix codebook;

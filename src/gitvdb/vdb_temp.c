@@ -109,18 +109,45 @@ grebe_status vdb_temp_sync(struct vdb_temp *t, grebe_error *err)
     return fsync(t->fd) != 0 ? fail(t, "sync", errno, err) : GREBE_OK;
 }
 
+/* `git gc --prune=now` of somebody else took the name away: the bytes are still behind the descriptor. */
+static grebe_status write_anew(struct vdb_temp *t, grebe_error *err)
+{
+    unsigned char bytes[1 << 14];
+    struct vdb_temp again = { t->a, open(t->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0444), t->path, 0 };
+    grebe_status st = again.fd < 0 ? fail(t, "write it anew", errno, err) : GREBE_OK;
+    while (st == GREBE_OK && again.len < t->len) {
+        size_t n = (size_t)min_u64(sizeof bytes, t->len - again.len);
+        st = vdb_temp_read(t, again.len, bytes, n, err);
+        st = st == GREBE_OK ? vdb_temp_write(&again, bytes, n, err) : st;
+    }
+    st = st == GREBE_OK ? vdb_temp_sync(&again, err) : st;
+    if (again.fd >= 0) {
+        close(t->fd);
+        t->fd = again.fd;
+    }
+    return st;
+}
+
 grebe_status vdb_temp_rename(struct vdb_temp *t, const char *path, grebe_error *err)
 {
-    int fd = t->fd;
-    t->fd = -1;
-    if (fd >= 0 && close(fd) != 0) {
-        return fail(t, "close", errno, err);
+    int failed = rename(t->path, path) == 0 ? 0 : errno;
+    for (int i = 0; i < TRIES && failed == ENOENT; i++) {
+        grebe_status st = write_anew(t, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        failed = rename(t->path, path) == 0 ? 0 : errno;
     }
-    if (rename(t->path, path) != 0) {
-        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot give it its name", path);
+    if (failed != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot give it its name", path);
     }
     str_free(t->a, t->path);
     t->path = NULL;
+    int fd = t->fd;
+    t->fd = -1;
+    if (close(fd) != 0) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot close", path);
+    }
     return GREBE_OK;
 }
 

@@ -25,7 +25,7 @@ grebe_status vdb_temp_write(struct vdb_temp *t, const void *bytes, size_t len, g
 grebe_status vdb_temp_patch(struct vdb_temp *t, uint64_t offset, const void *bytes, size_t len, grebe_error *err);
 grebe_status vdb_temp_read(struct vdb_temp *t, uint64_t offset, void *dst, size_t len, grebe_error *err);
 grebe_status vdb_temp_sync(struct vdb_temp *t, grebe_error *err);
-/** Give it its name, replacing what has it. The folder is not synced. */
+/** Give it its name, replacing what has it; once more when somebody removed it meanwhile. The folder is not synced. */
 grebe_status vdb_temp_rename(struct vdb_temp *t, const char *path, grebe_error *err);
 /** Close, and remove a file that has no name yet. */
 void vdb_temp_release(struct vdb_temp *t);

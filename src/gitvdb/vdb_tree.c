@@ -102,7 +102,7 @@ grebe_status vdb_tree_read(struct vdb_repo *r, const struct vdb_oid *oid, struct
     const unsigned char *bytes = NULL;
     size_t len = 0;
     *out = (struct vdb_tree){ 0 };
-    grebe_status st = vdb_object_read(r, oid, VDB_TREE, &region, &bytes, &len, err);
+    grebe_status st = vdb_object_need(r, oid, VDB_TREE, &region, &bytes, &len, err);
     if (st == GREBE_OK) {
         st = vdb_tree_parse(region->a, region, bytes, len, out, err);
         if (st != GREBE_OK) {

@@ -119,9 +119,11 @@ grebe_status vdb_update(grebe_vdb *vdb, const char *name, const char *expect_roo
                         vdb_make_fn make, void *arg, grebe_vdb_result **out, grebe_error *err)
 {
     struct vdb_step step;
+    grebe_vdb_result *result = NULL;
     *out = NULL;
     grebe_status st = vdb_name_check(name, err);
     st = st == GREBE_OK ? vdb_expect_check(expect_root, err) : st;
+    st = st == GREBE_OK ? vdb_write_result_new(vdb, &result, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
@@ -140,8 +142,10 @@ grebe_status vdb_update(grebe_vdb *vdb, const char *name, const char *expect_roo
             break;
         }
     }
-    if (st != GREBE_OK) {
-        return error_wrap(err, st, "collection %s", name);
+    if (st == GREBE_OK) {
+        vdb_write_result_fill(result, &step.root, step.affected);
+    } else {
+        error_wrap(err, st, "collection %s", name);
     }
-    return vdb_write_result(vdb, &step.root, step.affected, out, err);
+    return vdb_result_end(st, &result, out);
 }

@@ -78,10 +78,13 @@ out:
 
 /* ---- points ---- */
 
-static grebe_status check_shard(struct vdb_snapshot *s, uint32_t i, grebe_error *err)
+static grebe_status check_part(struct vdb_snapshot *s, uint32_t i, int kind, grebe_error *err)
 {
     const struct vdb_shard *shard = &s->shards[i];
-    grebe_status st = vdb_snapshot_load(s, i, VDB_PART_ALL, err);
+    grebe_status st = vdb_snapshot_load(s, i, 1u << kind, err);
+    if (kind != 0) {
+        return st;
+    }
     for (uint32_t row = 0; st == GREBE_OK && shard->exists && row < shard->n; row++) {
         unsigned char digest[VDB_DIGEST_BYTES];
         struct vdb_id id = vdb_rows_id(&shard->ids, row);
@@ -96,21 +99,24 @@ static grebe_status check_shard(struct vdb_snapshot *s, uint32_t i, grebe_error 
 
 struct shard_results {
     struct vdb_snapshot *s;
-    grebe_status status[VDB_SHARDS];
-    grebe_error error[VDB_SHARDS];
+    grebe_status status[VDB_SHARDS][VDB_PART_KINDS];
+    grebe_error error[VDB_SHARDS][VDB_PART_KINDS];
 };
 
 static grebe_status try_shard(void *arg, size_t i, grebe_error *err)
 {
     struct shard_results *r = arg;
     (void)err;
-    r->status[i] = check_shard(r->s, (uint32_t)i, &r->error[i]);
+    for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
+        r->status[i][kind] = check_part(r->s, (uint32_t)i, kind, &r->error[i][kind]);
+    }
     return GREBE_OK;
 }
 
 static grebe_status check_points(struct check *c, grebe_error *err)
 {
     uint64_t n = 0;
+    bool is_readable = true;
     grebe_status st;
     struct shard_results *r = mem_alloc_zero(c->vdb->a, sizeof *r);
     if (r == NULL) {
@@ -120,14 +126,17 @@ static grebe_status check_points(struct check *c, grebe_error *err)
     GREBE_TRY(parallel_for(c->work.pool, c->work.threads, VDB_SHARDS, try_shard, r, c->work.cancel, err));
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         n += c->s->shards[i].exists ? c->s->shards[i].n : 0;
-        if (r->status[i] != GREBE_OK) {
-            if (err != NULL) {
-                *err = r->error[i];
+        for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
+            if (r->status[i][kind] != GREBE_OK) {
+                if (err != NULL) {
+                    *err = r->error[i][kind];
+                }
+                is_readable = false;
+                GREBE_TRY(note(c, r->status[i][kind], err));
             }
-            GREBE_TRY(note(c, r->status[i], err));
         }
     }
-    if (n != c->s->meta.point_count) {
+    if (is_readable && n != c->s->meta.point_count) {
         st = note(c, GREBE_FAIL(err, GREBE_ECORRUPT, "meta.json: expected point_count %llu as the shards have, found %llu",
                                 (unsigned long long)n, (unsigned long long)c->s->meta.point_count), err);
     }
@@ -158,9 +167,13 @@ static grebe_status check_meta(struct check *c, grebe_error *err)
     return GREBE_OK;
 }
 
+/* Behind check_sample(), which opened the index or said what is wrong with it. */
 static grebe_status check_postings(struct check *c, grebe_error *err)
 {
-    grebe_status st = vdb_snapshot_codebook(c->s, err);
+    grebe_status st = GREBE_OK;
+    if (c->s->posting_oids == NULL) {
+        return st;
+    }
     for (uint32_t k = 0; st == GREBE_OK && k < c->s->meta.centroid_count; k++) {
         st = note(c, vdb_snapshot_posting(c->s, k, err), err);
     }
@@ -172,8 +185,11 @@ static grebe_status check_sample(struct check *c, grebe_error *err)
     struct region *region = NULL;
     const unsigned char *bytes;
     size_t len;
-    grebe_status st = vdb_snapshot_codebook(c->s, err);
-    st = st == GREBE_OK ? vdb_object_read(c->vdb->repo, &c->s->sample_oid, VDB_BLOB, &region, &bytes, &len, err) : st;
+    grebe_status st = note(c, vdb_snapshot_codebook(c->s, err), err);
+    if (st != GREBE_OK || !c->s->has_sample) {
+        return st;
+    }
+    st = vdb_object_need(c->vdb->repo, &c->s->sample_oid, VDB_BLOB, &region, &bytes, &len, err);
     st = st == GREBE_OK ? vdb_sample_check(bytes, len, c->s->meta.point_count, err) : st;
     region_drop(region);
     return error_wrap(err, st, "index/ivf-flat-v2/sample.bin");
@@ -219,7 +235,7 @@ static grebe_status check_computed(struct check *c, grebe_error *err)
     }
     GREBE_TRY(compare_postings(c, b, err));
     buf_clear(&blob);
-    GREBE_TRY(vdb_index_sample(b, &blob, err));
+    GREBE_TRY(vdb_index_sample(b, &c->work, &blob, err));
     vdb_oid_of(VDB_BLOB, blob.data, blob.len, &oid);
     if (!vdb_oid_equal(&oid, &c->s->sample_oid)) {
         GREBE_TRY(note(c, GREBE_FAIL(err, GREBE_ECORRUPT, "index/ivf-flat-v2/sample.bin: expected the training sample of "
@@ -259,7 +275,7 @@ static grebe_status validate_value(struct check *c, grebe_vdb_result *r, grebe_e
     vdb_object_begin(&o, &r->ar, 6);
     vdb_object_add(&o, "root", vdb_text(r->root));
     vdb_object_add(&o, "full", vdb_bool(c->is_full));
-    vdb_object_add(&o, "point_count", vdb_uint(c->s->meta.point_count));
+    vdb_object_add(&o, "point_count", c->s == NULL ? vdb_null() : vdb_uint(c->s->meta.point_count));
     vdb_object_add(&o, "checked_buckets", vdb_uint(c->checked_buckets));
     if (n != 0) {
         struct vdb_value *list = arena_array(&r->ar, n, sizeof *list);
@@ -279,6 +295,7 @@ grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at
 {
     struct check c = { .vdb = vdb, .is_full = is_full, .wants_all = all_problems };
     grebe_vdb_result *r = NULL;
+    struct vdb_oid root;
     grebe_error own = GREBE_ERROR_INIT;
     GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     *out = NULL;
@@ -287,11 +304,14 @@ grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at
     c.work = vdb_work_of(vdb, NULL);
     grebe_status st;
     GREBE_TRY(vdb_result_new(vdb, &r, err));
-    GREBE_TRY(vdb_view_of(vdb, name, at, &r->view, err));
-    vdb_oid_hex(&r->view->snapshot->root, r->root);
-    c.s = r->view->snapshot;
+    GREBE_TRY(vdb_resolve(vdb, name, at, &root, err));
+    vdb_oid_hex(&root, r->root);
     c.ar = &r->ar;
-    GREBE_TRY(error_wrap(err, check_root(&c, err), "collection %s", name));
+    GREBE_TRY(error_wrap(err, note(&c, vdb_view_open(vdb, &root, &r->view, err), err), "collection %s", name));
+    if (r->view != NULL) {
+        c.s = r->view->snapshot;
+        GREBE_TRY(error_wrap(err, check_root(&c, err), "collection %s", name));
+    }
     GREBE_TRY(validate_value(&c, r, err));
 out:
     buf_release(&c.findings);

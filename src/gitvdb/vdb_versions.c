@@ -10,7 +10,8 @@
 
 /* ---- create ---- */
 
-static grebe_status create_commit(grebe_vdb *vdb, const char *name, struct vdb_built *b, grebe_error *err)
+static grebe_status create_commit(grebe_vdb *vdb, const char *name, struct vdb_built *b, grebe_vdb_result *r,
+                                  grebe_error *err)
 {
     struct vdb_work work = vdb_work_of(vdb, NULL);
     struct vdb_pack *pack = NULL;
@@ -22,6 +23,9 @@ static grebe_status create_commit(grebe_vdb *vdb, const char *name, struct vdb_b
     GREBE_TRY(vdb_built_write(b, NULL, &work, pack, false, err));
     GREBE_TRY(vdb_commit_add(pack, &b->root, NULL, 0, message, &commit, err));
     GREBE_TRY(vdb_pack_publish(pack, err));
+    GREBE_TRY(vdb_view_open(vdb, &b->root, &r->view, err));
+    GREBE_TRY(vdb_info_value(&r->ar, name, r->view->snapshot, false, &r->value, err));
+    vdb_oid_hex(&b->root, r->root);
     GREBE_TRY(vdb_ref_update(vdb->repo, name, NULL, &commit, err));
 out:
     vdb_pack_free(pack);
@@ -45,6 +49,7 @@ grebe_status grebe_vdb_create(grebe_vdb *vdb, const char *name, const grebe_vdb_
 {
     grebe_vdb_config given = GREBE_VDB_CONFIG_INIT(0);
     struct vdb_built *b = NULL;
+    grebe_vdb_result *r = NULL;
     GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && config != NULL && out != NULL);
     *out = NULL;
     grebe_status st;
@@ -58,11 +63,11 @@ grebe_status grebe_vdb_create(grebe_vdb *vdb, const char *name, const grebe_vdb_
     c.default_candidate_limit = given.default_candidate_limit;
     GREBE_TRY(check_free(vdb, name, err));
     GREBE_TRY(vdb_built_new(vdb->a, &c, given.format, &b, err));
-    GREBE_TRY(create_commit(vdb, name, b, err));
-    st = grebe_vdb_info(vdb, name, NULL, out, err);
+    GREBE_TRY(vdb_result_new(vdb, &r, err));
+    GREBE_TRY(create_commit(vdb, name, b, r, err));
 out:
     vdb_built_free(b);
-    return st;
+    return vdb_result_end(st, &r, out);
 }
 
 /* ---- references ---- */
@@ -99,21 +104,27 @@ grebe_status grebe_vdb_drop(grebe_vdb *vdb, const char *name, grebe_vdb_result *
     *out = NULL;
     grebe_status st = vdb_name_check(name, err);
     st = st == GREBE_OK ? vdb_ref_read(vdb->repo, name, &commit, &root, err) : st;
-    st = st == GREBE_OK ? vdb_ref_delete(vdb->repo, name, &commit, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
     struct vdb_member m[] = { { "deleted", 7, vdb_bool(true) }, { "name", 4, vdb_text(name) } };
-    return named_result(vdb, &root, m, 2, out, err);
+    grebe_vdb_result *r;
+    st = named_result(vdb, &root, m, 2, &r, err);
+    st = st == GREBE_OK ? vdb_ref_delete(vdb->repo, name, &commit, err) : st;
+    return vdb_result_end(st, &r, out);
 }
 
-static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, struct vdb_oid *commit, struct vdb_oid *root,
-                             grebe_error *err)
+/* A second name for a commit; the result is made from the members before the reference is. */
+static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, struct vdb_oid *commit,
+                             const struct vdb_member *members, grebe_vdb_result **r, grebe_error *err)
 {
+    struct vdb_oid root;
     grebe_status st;
+    *r = NULL;
     GREBE_TRY(vdb_name_check(name, err));
-    GREBE_TRY(vdb_ref_read(vdb->repo, name, commit, root, err));
+    GREBE_TRY(vdb_ref_read(vdb->repo, name, commit, &root, err));
     GREBE_TRY(check_free(vdb, to, err));
+    GREBE_TRY(named_result(vdb, &root, members, 3, r, err));
     GREBE_TRY(vdb_ref_update(vdb->repo, to, NULL, commit, err));
 out:
     return st;
@@ -121,46 +132,41 @@ out:
 
 grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid commit, root;
+    struct vdb_oid commit;
+    grebe_vdb_result *r;
     *out = NULL;
-    grebe_status st = point_at(vdb, name, to, &commit, &root, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
     struct vdb_member m[] = { { "copied", 6, vdb_bool(true) }, { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) } };
-    return named_result(vdb, &root, m, 3, out, err);
+    grebe_status st = point_at(vdb, name, to, &commit, m, &r, err);
+    return vdb_result_end(st, &r, out);
 }
 
 grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid commit, root;
+    struct vdb_oid commit;
+    grebe_vdb_result *r;
     *out = NULL;
-    grebe_status st = point_at(vdb, name, to, &commit, &root, err);
+    struct vdb_member m[] = { { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) }, { "renamed", 7, vdb_bool(true) } };
+    grebe_status st = point_at(vdb, name, to, &commit, m, &r, err);
     if (st == GREBE_OK) {
         st = vdb_ref_delete(vdb->repo, name, &commit, err);
         if (st != GREBE_OK) { /* somebody committed to the old name: it stays, the new one goes */
             vdb_ref_delete(vdb->repo, to, &commit, NULL);
         }
     }
-    if (st != GREBE_OK) {
-        return st;
-    }
-    struct vdb_member m[] = { { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) }, { "renamed", 7, vdb_bool(true) } };
-    return named_result(vdb, &root, m, 3, out, err);
+    return vdb_result_end(st, &r, out);
 }
 
 grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote, grebe_vdb_result **out, grebe_error *err)
 {
     *out = NULL;
-    grebe_status st = vdb_name_check(name, err);
-    st = st == GREBE_OK ? vdb_push(vdb->repo, name, remote, err) : st;
-    if (st != GREBE_OK) {
-        return st;
-    }
+    grebe_vdb_result *r = NULL;
     struct vdb_member m[] = { { "collection", 10, vdb_text(name) },
                               { "pushed", 6, vdb_bool(true) },
                               { "remote", 6, vdb_text(remote) } };
-    return named_result(vdb, NULL, m, 3, out, err);
+    grebe_status st = vdb_name_check(name, err);
+    st = st == GREBE_OK ? named_result(vdb, NULL, m, 3, &r, err) : st;
+    st = st == GREBE_OK ? vdb_push(vdb->repo, name, remote, err) : st;
+    return vdb_result_end(st, &r, out);
 }
 
 grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote, grebe_vdb_result **out, grebe_error *err)

@@ -2,6 +2,7 @@
 /* The objects of a root tree. */
 #include "gitvdb/vdb_build.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +40,10 @@ static grebe_status folder_end(struct folder *f, struct vdb_pack *p, struct buf 
 {
     buf_clear(scratch);
     grebe_status st = vdb_tree_encode(f->entries, f->n, scratch, err);
+    const unsigned char *nul = st == GREBE_OK && f->n > 0 ? memchr(scratch->data, 0, scratch->len) : NULL;
+    size_t stride = nul == NULL ? 0 : (size_t)(nul - scratch->data) + 1 + sizeof out->bytes; /* names are of one length */
     f->n = 0;
-    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, -1, out, err) : st;
+    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, VDB_RECORDS(stride), out, err) : st;
 }
 
 /* ---- shards ---- */
@@ -57,14 +60,32 @@ static grebe_status hash_part(void *arg, size_t i, grebe_error *err)
     return GREBE_OK;
 }
 
-static grebe_status store_part(struct vdb_part *part, struct vdb_pack *p, grebe_error *err)
+static struct vdb_pack_threads threads_of(const struct vdb_work *work)
 {
-    struct vdb_oid oid;
-    grebe_status st = GREBE_OK;
-    for (int kind = 0; kind < VDB_PART_KINDS && !part->is_stored && st == GREBE_OK; kind++) {
-        st = vdb_pack_add(p, VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, -1, &oid, err);
+    return (struct vdb_pack_threads){ work->a, work->pool, work->threads, work->cancel };
+}
+
+/* The blobs of these parts, shape [n]; NULL among them: no part. */
+static grebe_status store_parts(struct vdb_part *const *parts, size_t n, const struct vdb_work *work,
+                                struct vdb_pack *p, bool is_small, grebe_error *err)
+{
+    struct vdb_pack_item items[VDB_SHARDS * VDB_PART_KINDS];
+    struct vdb_pack_threads threads = threads_of(work);
+    size_t n_items = 0;
+    assert(n <= VDB_SHARDS);
+    for (size_t i = 0; i < n; i++) {
+        for (int kind = 0; kind < VDB_PART_KINDS && parts[i] != NULL && !parts[i]->is_stored; kind++) {
+            int level = kind == 2 && is_small ? VDB_RECORDS(0) : -1;
+            items[n_items++] = (struct vdb_pack_item){ parts[i]->regions[kind]->data, parts[i]->regions[kind]->len,
+                                                       level, parts[i]->has_oids, parts[i]->oids[kind] };
+        }
     }
-    part->is_stored = part->is_stored || st == GREBE_OK;
+    grebe_status st = vdb_pack_add_all(p, VDB_BLOB, items, n_items, &threads, err);
+    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
+        if (parts[i] != NULL) {
+            parts[i]->is_stored = true;
+        }
+    }
     return st;
 }
 
@@ -77,13 +98,14 @@ static grebe_status write_parts(struct vdb_built *b, struct vdb_built *from, con
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         struct vdb_part *old = from == NULL ? NULL : from->parts[i];
         if (old != NULL && !old->is_stored && old != b->parts[i]) { /* pending: an older version of what follows */
-            GREBE_TRY(b->parts[i] == NULL ? store_part(old, p, err) : vdb_history_part(p, old, b->parts[i], err));
+            GREBE_TRY(b->parts[i] == NULL ? store_parts(&old, 1, work, p, true, err)
+                                          : vdb_history_part(p, old, b->parts[i], err));
         }
         if (b->parts[i] != NULL) {
             b->parts[i]->has_oids = true;
-            GREBE_TRY(is_chain ? GREBE_OK : store_part(b->parts[i], p, err));
         }
     }
+    st = is_chain ? GREBE_OK : store_parts(b->parts, VDB_SHARDS, work, p, false, err);
 out:
     return st;
 }
@@ -112,11 +134,11 @@ out:
 
 /* ---- the index ---- */
 
-static grebe_status write_sample(struct vdb_built *b, struct vdb_built *from, struct vdb_pack *p, bool is_chain,
-                                 grebe_error *err)
+static grebe_status write_sample(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                                 struct vdb_pack *p, bool is_chain, grebe_error *err)
 {
     grebe_status st;
-    GREBE_TRY(vdb_index_sample(b, &b->sample_blob, err));
+    GREBE_TRY(vdb_index_sample(b, work, &b->sample_blob, err));
     vdb_oid_of(VDB_BLOB, b->sample_blob.data, b->sample_blob.len, &b->sample_oid);
     if (from != NULL && from->sample_blob.len != 0 && !vdb_oid_equal(&from->sample_oid, &b->sample_oid)) {
         GREBE_TRY(vdb_history_sample(p, from, b, err));
@@ -129,39 +151,46 @@ out:
     return st;
 }
 
-static grebe_status write_postings(struct vdb_built *b, struct vdb_pack *p, struct folder *f, struct buf *scratch,
-                                   struct vdb_oid *out, grebe_error *err)
+static grebe_status write_postings(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p,
+                                   struct folder *f, struct buf *scratch, struct vdb_oid *out, grebe_error *err)
 {
     struct buf blobs = BUF_INIT(b->a);
+    struct vdb_pack_threads threads = threads_of(work);
     size_t *end = mem_alloc(b->a, b->k * sizeof *end);
+    struct vdb_pack_item *items = mem_alloc(b->a, b->k * sizeof *items);
     grebe_status st = GREBE_OK;
-    if (end == NULL) {
-        return mem_fail(err, b->k * sizeof *end, "postings");
+    if (end == NULL || items == NULL) {
+        st = mem_fail(err, b->k * sizeof *items, "postings");
+        goto out;
     }
     GREBE_TRY(vdb_index_postings(b, &blobs, end, err));
     for (uint32_t c = 0; c < b->k; c++) {
         size_t start = c == 0 ? 0 : end[c - 1];
-        struct vdb_oid oid;
-        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, blobs.data + start, end[c] - start, -1, &oid, err));
-        folder_add_numbered(f, &oid, 4, c, ".bin");
+        items[c] = (struct vdb_pack_item){ blobs.data + start, end[c] - start, VDB_RECORDS(6), false, { { 0 } } };
+    }
+    GREBE_TRY(vdb_pack_add_all(p, VDB_BLOB, items, b->k, &threads, err));
+    for (uint32_t c = 0; c < b->k; c++) {
+        folder_add_numbered(f, &items[c].oid, 4, c, ".bin");
     }
     GREBE_TRY(folder_end(f, p, scratch, out, err));
 out:
+    mem_free(b->a, items, b->k * sizeof *items);
     mem_free(b->a, end, b->k * sizeof *end);
     buf_release(&blobs);
     return st;
 }
 
-static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, struct vdb_pack *p, bool is_chain,
-                                struct folder *f, struct buf *scratch, struct vdb_oid *out, grebe_error *err)
+static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
+                                struct vdb_pack *p, bool is_chain, struct folder *f, struct buf *scratch,
+                                struct vdb_oid *out, grebe_error *err)
 {
     struct vdb_oid codebook, postings, ivf;
     grebe_status st;
-    GREBE_TRY(write_sample(b, from, p, is_chain, err));
-    GREBE_TRY(write_postings(b, p, f, scratch, &postings, err));
+    GREBE_TRY(write_sample(b, from, work, p, is_chain, err));
+    GREBE_TRY(write_postings(b, work, p, f, scratch, &postings, err));
     buf_clear(scratch);
     GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, scratch, err));
-    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, -1, &codebook, err));
+    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, VDB_RECORDS(0), &codebook, err));
     folder_add(f, MODE_BLOB, &codebook, "codebook.bin");
     folder_add(f, MODE_TREE, &postings, "postings");
     folder_add(f, MODE_BLOB, &b->sample_oid, "sample.bin");
@@ -191,7 +220,7 @@ grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const 
     GREBE_TRY(vdb_index_build(b, from, work, err));
     GREBE_TRY(write_parts(b, from, work, p, is_chain, err));
     GREBE_TRY(write_points(b, p, f, &scratch, &points, err));
-    GREBE_TRY(write_index(b, from, p, is_chain, f, &scratch, &index, err));
+    GREBE_TRY(write_index(b, from, work, p, is_chain, f, &scratch, &index, err));
     buf_clear(&scratch);
     GREBE_TRY(vdb_meta_encode(&b->meta, &scratch, err));
     GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch.data, scratch.len, -1, &meta, err));
@@ -205,14 +234,22 @@ out:
     return st;
 }
 
-grebe_status vdb_built_finish(struct vdb_built *b, struct vdb_pack *p, grebe_error *err)
+uint64_t vdb_built_pending(const struct vdb_built *b)
 {
-    grebe_status st = GREBE_OK;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        if (b->parts[i] != NULL) {
-            GREBE_TRY(store_part(b->parts[i], p, err));
+        for (int kind = 0; kind < VDB_PART_KINDS && b->parts[i] != NULL && !b->parts[i]->is_stored; kind++) {
+            bytes += b->parts[i]->regions[kind]->len;
         }
     }
+    return bytes;
+}
+
+grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p, bool is_small,
+                              grebe_error *err)
+{
+    grebe_status st;
+    GREBE_TRY(store_parts(b->parts, VDB_SHARDS, work, p, is_small, err));
     if (b->sample_blob.len != 0) {
         GREBE_TRY(vdb_pack_add(p, VDB_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
     }

@@ -6,9 +6,14 @@
 
 #define ZLIB_CONST
 #include <zlib.h>
+#if GREBE_HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
 
 #include "base/checked.h"
 #include "codec/codec_compress.h"
+#include "gitvdb/vdb_records.h"
+#include "gitvdb/vdb_repo.h"
 
 enum {
     STEP_MAX = 1 << 30,     /* zlib counts in unsigned int */
@@ -18,7 +23,8 @@ enum {
     SAMPLE_PIECES = 2,
     LEVEL_SMALL = 6,
     LEVEL_LARGE = 4,
-    LARGE = 256 << 10
+    LARGE = 256 << 10,
+    FAST_MIN = 64 /* bytes for which libdeflate's state, 11 KiB, is worth its making */
 };
 
 static void *zlib_alloc(void *opaque, uInt n, uInt size)
@@ -161,8 +167,11 @@ static grebe_status shrinks(struct vdb_deflater *d, const unsigned char *bytes, 
 grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
                          grebe_error *err)
 {
-    assert(level >= -1 && level <= 9);
+    assert(level <= 9);
     grebe_status st = GREBE_OK;
+    if (level < -1) {
+        return vdb_deflate_records(&d->sample, bytes, len, (size_t)(VDB_RECORDS(0) - level), out, err);
+    }
     if (level == -1 && len > WHOLE_MAX) {
         bool is_worth_it = false;
         st = shrinks(d, bytes, len, &is_worth_it, err);
@@ -256,6 +265,30 @@ static grebe_status inflate_rest(const grebe_allocator *a, const unsigned char *
     return st;
 }
 
+/* The whole stream, twice as fast as zlib. false: nothing is known; zlib names what is wrong. */
+static bool inflate_fast(const unsigned char *src, size_t src_len, unsigned char *dst, size_t dst_len, size_t *in,
+                         size_t *done)
+{
+#if GREBE_HAVE_LIBDEFLATE
+    struct libdeflate_decompressor *d = dst_len >= FAST_MIN ? libdeflate_alloc_decompressor() : NULL;
+    if (d == NULL) {
+        return false;
+    }
+    size_t n_in = 0, n_out = 0;
+    bool is_good = libdeflate_deflate_decompress_ex(d, src + *in, src_len - *in, dst, dst_len, &n_in, &n_out) ==
+                   LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(d);
+    if (is_good) {
+        *in += n_in;
+        *done = n_out;
+    }
+    return is_good;
+#else
+    (void)src, (void)src_len, (void)dst, (void)dst_len, (void)in, (void)done;
+    return false;
+#endif
+}
+
 grebe_status vdb_inflate(const grebe_allocator *a, const unsigned char *src, size_t src_len, unsigned char *dst,
                          size_t dst_len, size_t *used, grebe_error *err)
 {
@@ -267,7 +300,9 @@ grebe_status vdb_inflate(const grebe_allocator *a, const unsigned char *src, siz
     if (!copy_stored(src, src_len, dst, dst_len, &in, &done)) {
         in = 2;
         done = 0;
-        st = inflate_rest(a, src, src_len, dst, dst_len, true, &in, &done, err);
+        if (!inflate_fast(src, src_len, dst, dst_len, &in, &done)) {
+            st = inflate_rest(a, src, src_len, dst, dst_len, true, &in, &done, err);
+        }
     }
     if (st == GREBE_OK && done != dst_len) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "zlib stream: expected %zu bytes, found %zu", dst_len, done);

@@ -24,7 +24,8 @@ void vdb_deflater_release(struct vdb_deflater *d);
 /**
  * Append the stream of some bytes.
  *
- * @param level 0 to 9, 0 is stored; -1: chosen by the content (stored when that costs less than a tenth more).
+ * @param level 0 to 9, 0 is stored; -1: chosen by the content (stored when that costs less than a tenth more);
+ *              VDB_RECORDS().
  */
 grebe_status vdb_deflate(struct vdb_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
                          grebe_error *err);
