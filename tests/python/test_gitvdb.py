@@ -15,6 +15,9 @@ import pytest
 import grebe
 import grebe.gitvdb
 
+if "gitvdb" not in grebe._core.build_info():
+    pytest.skip("a build without libgit2", allow_module_level=True)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "..", "golden", "gitvdb")
 GLOVE = os.path.join(HERE, "..", "..", "examples", "data", "glove_20k.parquet")
