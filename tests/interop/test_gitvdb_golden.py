@@ -277,4 +277,10 @@ def test_lines__odd_but_allowed(tmp_path):
     db = Vdb(tmp_path / "r.git")
     plain = lines([("é", [1.0, 2.0], {"a": 1}), (7, [0.5, -1.0], {})])
     odd = ' {"extra":[{}],"payload": {"a" : 1},"vector":[1e0,2.0],"id":"\\u00e9"}\t\r\n\u3000\r\n\n[7,[0.5,-1]]'
-    assert db.value("upsert", "a", "-", text=plain)["root"] == db.value("upsert", "b", "-", text=odd)["root"]
+    root = db.value("upsert", "a", "-", text=plain)["root"]
+    assert db.value("upsert", "b", "-", text=odd)["root"] == root
+    # members that nobody asked for are only passed over
+    for more in ("1e999", '"\\ud800"', "[" * 500 + "]" * 500, '{"a":[{},[],"]}\\""]}', "-0.0"):
+        assert db.value("upsert", "b", "-", text=odd.replace("[{}]", more, 1))["root"] == root, more
+    for more in ("01", "1.", '"\\x"', '"\\u12g4"', "[1,]", "{,}", "[}", "tru", "[" * 500, '"\u0001"', "", '{"a" 1}'):
+        db.fails(2, "upsert", "b", "-", text=odd.replace("[{}]", more, 1))
