@@ -57,7 +57,10 @@ out:
 
 /* ---- columns of a batch of n rows ---- */
 
-static const struct vdb_shard *shard_at(const struct scan *s, size_t row) { return &s->view->snapshot->shards[s->places[row].shard]; }
+static const struct vdb_shard *shard_at(const struct scan *s, size_t row)
+{
+    return &s->view->snapshot->shards[s->places[row].shard];
+}
 
 static grebe_status number_column(const struct scan *s, size_t n, struct ArrowArray *out, grebe_error *err)
 {
