@@ -29,7 +29,7 @@ static grebe_status put_line(struct vdb_snapshot *s, struct vdb_place at, struct
         GREBE_TRY(vdb_json_put(out, &f, err));
     }
     GREBE_TRY(buf_put_text(out, "],\"payload\":", err));
-    GREBE_TRY(buf_put(out, payload, len, err));
+    GREBE_TRY(vdb_json_put_readable(out, payload, len, err));
     GREBE_TRY(buf_put_text(out, "}\n", err));
 out:
     return st;

@@ -107,4 +107,7 @@ bool vdb_json_is_canonical_object(const char *text, size_t len);
  */
 bool vdb_json_is_unstable(const char *text, size_t len);
 
+/** Canonical text, but such floats with other digits, which the format's reader takes back to the stored ones (all but a few in a thousand). */
+grebe_status vdb_json_put_readable(struct buf *dst, const char *text, size_t len, grebe_error *err);
+
 #endif

@@ -241,7 +241,9 @@ static grebe_status read_payload(struct line *l)
 
 static grebe_status read_field(struct line *l, uint32_t field)
 {
-    struct vdb_value ignored;
+    if (field == 0) {
+        return vdb_skip_value(l->points->a, &l->text, l->p, &l->p, l->err);
+    }
     if ((l->fields & field) != 0) {
         return fail_at(l, l->p, "id, vector and payload once each");
     }
@@ -249,8 +251,7 @@ static grebe_status read_field(struct line *l, uint32_t field)
     switch (field) {
     case FIELD_ID: return read_id(l);
     case FIELD_VECTOR: return read_vector(l);
-    case FIELD_PAYLOAD: return read_payload(l);
-    default: return read_value(l, &ignored);
+    default: return read_payload(l);
     }
 }
 

@@ -81,6 +81,10 @@ grebe_status vdb_fault_fail(const struct vdb_fault *fault, const struct vdb_text
 grebe_status vdb_json_parse_at(struct arena *ar, const struct vdb_text *text, const char *p, int depth,
                                const char **after, struct vdb_value *out, grebe_error *err);
 
+/** Behind the value at p, of which only the grammar is checked: serde passes over members that it does not know in this way. */
+grebe_status vdb_skip_value(const grebe_allocator *a, const struct vdb_text *text, const char *p, const char **after,
+                            grebe_error *err);
+
 /** vdb_json_parse() of a text that people write: a key that stands twice in an object is an error. */
 grebe_status vdb_json_parse_unique(struct arena *ar, const char *text, size_t len, const struct vdb_value **out,
                                    grebe_error *err);

@@ -377,3 +377,55 @@ def test_command_lines(pair, text):
         if problem is not None and line not in DIFFERENT:
             found.append(f"{line}\n    {problem}")
     assert not found, "\n".join(found)
+
+
+def test_command_lines__standard_input(pair):
+    found = []
+    for words, text in [(["upsert", "s", "-"], b""), (["upsert", "s", "-"], b"\n\n"), (["upsert", "s", "-"], b'{"id":1,"vector":[1,2]}'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2]}\n{"id":'), (["upsert", "s", "--input", "-"], b'{"id":2,"vector":[1,2]}\r\n'),
+                        (["upsert", "s", "--input=-"], b'{"id":3,"vector":[1,2]}\n'), (["upsert", "s", "-", "-"], b""),
+                        (["upsert", "s", "-", "--batch-size", "1"], b'{"id":4,"vector":[1,2]}\n{"id":5,"vector":[1]}\n'),
+                        (["upsert", "s", "-", "--batch-size", "1"], b'{"id":4,"vector":[1,2]}\n{"id":4,"vector":[2,2]}\n'),
+                        (["upsert", "s", "-"], b'{"id":4,"vector":[1,2]}\n{"id":4,"vector":[2,2]}\n'), (["upsert", "s", "-"], b"\xff\n"),
+                        (["upsert", "s", "-"], b'{"id":"' + b"x" * 70000 + b'","vector":[1,2]}'), (["upsert", "s", "-"], b'{"id":1.0,"vector":[1,2]}'),
+                        (["upsert", "s", "-"], b'{"id":-1,"vector":[1,2]}'), (["upsert", "s", "-"], b'{"id":null,"vector":[1,2]}'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[]}'), (["upsert", "s", "-"], b'{"id":1,"vector":[1e39,2]}'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1e400,2]}'), (["upsert", "s", "-"], b'["a",[1,2]]'),
+                        (["upsert", "s", "-"], b'["a",[1,2],{},1]'), (["upsert", "s", "-"], b'["a",[1,2],null]'), (["upsert", "s", "-"], b'["a"]'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"payload":{"a":' + b"[" * 125 + b"]" * 125 + b"}}"),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"payload":{"a":' + b"[" * 126 + b"]" * 126 + b"}}"),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"payload":{"a":"\\ud800"}}'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"x":"\\ud800"}'), (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"x":1e999}'),
+                        (["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"payload":{},"payload":{}}'),
+                        *[(["upsert", "s", "-"], b'{"id":1,"vector":[1,2],"x":' + x + b"}")
+                          for x in (b"[" * 500 + b"]" * 500, b'{"\\udc00":1}', b'"\\x"', b'"\\u12g4"', b"[1,]", b"{,}", b'{"a":1,}', b"01", b"-", b"1.", b"tru", b'"\xff"',
+                                    b'"\x01"', b'"\x7f\xc3\xa9"', b"[[],{},[{}]]", b'{"a":{"b":[1,"]"]}}', b"[}", b"nulll", b"- 1", b"1e+", b"[1 2]", b'{"a" : 1 , "b":[ ] }')],
+                        (["upsert", "s", "-"], b'{"\\u0069d":9,"vector":[1,2]}'), (["get", "s"], None), (["history", "s", "--limit", "0"], None),
+                        (["count", "c", "--filter", "-"], b'{"must":[{"has_field":"t"}]}'), (["count", "c", "--filter", "-"], b""),
+                        (["count", "c", "--filter", "-"], b'\xef\xbb\xbf{"must":[]}'), (["count", "c", "--filter", "-"], b'{"must":[]}\n\n'),
+                        (["delete", "s", "--filter", "-"], b'{"must":[{"has_id":[9]}]}'),
+                        (["search", "c", "--vector", "-"], b"[1,2]"), (["validate", "s", "--full"], None)]:
+        problem = same(pair, words, text)
+        if problem is not None:
+            found.append(f"{words} {text[:60] if text else text}\n    {problem}")
+    assert not found, "\n".join(found)
+    roots = [db.run("collection", "info", "s", cwd=db.folder).out for db in pair]
+    assert roots[0] == roots[1]
+
+
+def test_repository_of_the_environment(pair, tmp_path):
+    """GIT_VDB_REPO, and what stands before and behind the sub-command."""
+    for k, db in enumerate(pair):
+        plain = Vdb("unused", binary=db.argv[:-2], env={"GIT_VDB_REPO": str(tmp_path / f"env{k}")})
+        plain.argv = db.argv[:-2]
+        assert plain.value("upsert", "c", "--id", "1", "--vector=1,2")["affected_points"] == 1
+        assert plain.value("--db", tmp_path / f"other{k}", "upsert", "c", "--id", "2", "--vector=1,2")["affected_points"] == 1
+        assert plain.value("--db", tmp_path / "nothing", "count", "c", "--repo", tmp_path / f"other{k}")["count"] == 1
+        empty = Vdb("unused", env={"GIT_VDB_REPO": ""})
+        empty.argv = db.argv[:-2]
+        assert empty.run("collection", "list", cwd=tmp_path).code != 0
+        nowhere = Vdb("unused")
+        nowhere.argv = db.argv[:-2]
+        (tmp_path / f"cwd{k}").mkdir()
+        nowhere.ok("upsert", "c", "--id", "1", "--vector=1,2", cwd=tmp_path / f"cwd{k}")
+        assert (tmp_path / f"cwd{k}" / ".git-vdb" / "HEAD").exists()

@@ -495,9 +495,47 @@ static void test_json__no_memory__clean_failure(void **state)
     }
 }
 
+/* Nearly any float, stored under correct rounding, is written so that the format's reader gives it back. */
+static void test_readable__any_float__read_back(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    int n_changed = 0, n_missed = 0;
+    for (int i = 0; i < 20000; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        struct arena ar = ARENA_INIT(mem_system());
+        struct buf stored = BUF_INIT(mem_system()), out = BUF_INIT(mem_system());
+        const struct vdb_value *back;
+        uint64_t bits = test_random(&seed);
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        if (bits >> 52 == 0x7ff || bits >> 52 == 0xfff || (bits >> 52 & 0x7ff) < 60) {
+            continue; /* no number, or one of the smallest, which are rounded three times */
+        }
+        struct vdb_value f = { .type = VDB_FLOAT, .f = v };
+        assert_ok(buf_put_text(&stored, "{\"\\\"1e23\":[\"1e23\\\\\",", &err));
+        assert_ok(vdb_json_put(&stored, &f, &err));
+        assert_ok(buf_put_text(&stored, ",7]}", &err));
+        assert_ok(vdb_json_put_readable(&out, (const char *)stored.data, stored.len, &err));
+        assert_ok(vdb_json_parse(&ar, (const char *)out.data, out.len, &back, &err));
+        const struct vdb_value *list = vdb_json_get(back, "\"1e23", 5);
+        assert_non_null(list);
+        assert_int_equal(list->array.n, 3);
+        assert_int_equal(list->array.items[1].type, VDB_FLOAT);
+        n_missed += memcmp(&list->array.items[1].f, &v, sizeof v) != 0;
+        n_changed += out.len != stored.len || memcmp(out.data, stored.data, out.len) != 0;
+        arena_release(&ar);
+        buf_release(&stored);
+        buf_release(&out);
+    }
+    assert_in_range(n_changed, 1000, 10000);
+    assert_in_range(n_missed, 0, n_changed / 100); /* some have no spelling */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_readable__any_float__read_back),
         cmocka_unit_test(test_json__golden_numbers__as_the_reference),
         cmocka_unit_test(test_json__golden_values__as_the_reference),
         cmocka_unit_test(test_json__golden_floats32__as_the_reference),
