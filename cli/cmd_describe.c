@@ -219,6 +219,39 @@ static void info_text(const char *path, const char *format, const grebe_table_in
     }
 }
 
+/* A collection has no files of its own: its rows are one group. */
+static int info_collection(struct cli *cli, grebe_source *source)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowSchema schema = { 0 };
+    if (grebe_source_schema(source, &schema, &err) != GREBE_OK) {
+        return out_error(cli, "info", &err);
+    }
+    const char **columns = cli_alloc(cli, (size_t)schema.n_children + 1, sizeof *columns);
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        columns[i] = schema.children[i]->name;
+    }
+    const char *path = cli->positional[0], *format = grebe_source_format(source);
+    grebe_group_info group = { .format = format, .columns = columns, .n_columns = (size_t)schema.n_children,
+                               .n_rows = grebe_source_num_rows(source) };
+    grebe_table_info info = { .n_rows = group.n_rows, .next_row_id = group.n_rows, .encoding = "git", .n_groups = 1,
+                              .groups = &group };
+    int code = 0;
+    if (cli->format == GREBE_PRINT_TABLE) {
+        out_printf("%s: %s, %lld rows: ", path, format, (long long)info.n_rows);
+        for (size_t i = 0; i < group.n_columns; i++) {
+            out_printf("%s%s", i == 0 ? "" : ", ", columns[i]);
+        }
+        out_printf("\n");
+    } else if (cli->format == GREBE_PRINT_JSON) {
+        info_json(path, format, &info);
+    } else {
+        code = info_rows(cli, &info);
+    }
+    schema.release(&schema);
+    return code;
+}
+
 int cmd_info(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
@@ -231,7 +264,9 @@ int cmd_info(struct cli *cli)
     }
     const grebe_table *table = grebe_source_table(source);
     const char *format = grebe_source_format(source);
-    if (table == NULL) {
+    if (table == NULL && grebe_source_num_rows(source) >= 0) {
+        code = info_collection(cli, source);
+    } else if (table == NULL) {
         err.status = GREBE_EUNSUPPORTED;
         snprintf(err.message, sizeof err.message, "%.300s: a stream of format %s tells nothing "
                  "before it is read", cli->positional[0], format);
@@ -391,6 +426,26 @@ static void add_finding(void *arg, bool is_error, const char *place, const char 
     f->n++;
 }
 
+/* Every row, also where their number is known without. */
+static grebe_status read_through(grebe_source *source, grebe_error *err)
+{
+    struct ArrowArrayStream rows = { 0 };
+    struct ArrowArray batch = { 0 };
+    grebe_status st = grebe_source_scan(source, NULL, &rows, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int code;
+    while ((code = rows.get_next(&rows, &batch)) == 0 && batch.release != NULL) {
+        batch.release(&batch);
+    }
+    if (code != 0) {
+        grebe_stream_error(&rows, code, err);
+    }
+    rows.release(&rows);
+    return code == 0 ? GREBE_OK : err->status;
+}
+
 int cmd_check(struct cli *cli)
 {
     static const char *const columns[] = { "severity:text", "place:text", "message:text", NULL };
@@ -413,8 +468,7 @@ int cmd_check(struct cli *cli)
     if (table != NULL) {
         st = grebe_table_check(table, &o, &n_errors, &err);
     } else {
-        int64_t n_rows = 0; /* a stream is checked by reading it */
-        st = grebe_source_count(source, NULL, &n_rows, &err);
+        st = read_through(source, &err); /* a stream is checked by reading it */
     }
     if (st != GREBE_OK) {
         code = out_error(cli, "check", &err);

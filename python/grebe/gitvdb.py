@@ -10,6 +10,7 @@
 Ids are integers from 0 and texts; 5 and "5" are two ids. Every write is a commit."""
 
 import array
+import contextlib
 import io
 import json
 import operator
@@ -63,9 +64,9 @@ def _is_text(ids):
 
 def _id_column(ids):
     """(column, whether its texts are JSON)."""
-    if hasattr(ids, "__arrow_c_array__") or hasattr(ids, "dtype") and ids.dtype.kind in "iu":
+    if hasattr(ids, "__arrow_c_array__") or getattr(getattr(ids, "dtype", None), "kind", None) in ("i", "u"):
         return ids, False
-    ids = list(ids)
+    ids = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)
     if _is_text(ids):
         return ids, False
     if not any(isinstance(id, (str, bool)) for id in ids):
@@ -87,6 +88,8 @@ def _rows(vectors):
 
 def _vectors(vectors):
     """float32 in one piece of memory, without a copy where it is that."""
+    if hasattr(vectors, "combine_chunks"): # of pyarrow
+        vectors = vectors.combine_chunks()
     if hasattr(vectors, "__arrow_c_array__") and not hasattr(vectors, "__array_interface__"):
         return vectors
     if hasattr(vectors, "__array_interface__") or hasattr(vectors, "__dlpack__"):
@@ -191,12 +194,24 @@ class Database:
         self.path = os.fspath(path)
         self._vdb = _core.open_vdb(self.path, 0 if not create else 3 if bare else 2)
         self._lock = threading.Lock() # one writer at a time
+        self._writer = None           # thread that has it
+
+    @contextlib.contextmanager
+    def _writing(self):
+        if self._writer == threading.get_ident():
+            raise RuntimeError("a write began inside another one, which reads from what makes it")
+        with self._lock:
+            self._writer = threading.get_ident()
+            try:
+                yield self._vdb
+            finally:
+                self._writer = None
 
     def _call(self, what, name=None, first=None, second=None, number=0, flag=False, more=False):
         return json.loads(self._vdb.call(what, name, first, second, number, flag, more).json())
 
     def _write(self, what, *args):
-        with self._lock:
+        with self._writing():
             return self._call(what, *args)
 
     def collections(self):
@@ -210,10 +225,10 @@ class Database:
     def create(self, name, dimension, vector_space=None, *, full_scan_threshold=1000, default_probes=96,
                default_candidate_limit=10000, format=2):
         """Make an empty collection. All of it is part of the root."""
-        with self._lock:
-            self._vdb.create(name, _number("dimension", dimension, 1), vector_space,
-                             _number("full_scan_threshold", full_scan_threshold), _number("default_probes", default_probes),
-                             _number("default_candidate_limit", default_candidate_limit), _number("format", format))
+        with self._writing() as vdb:
+            vdb.create(name, _number("dimension", dimension, 1), vector_space,
+                       _number("full_scan_threshold", full_scan_threshold), _number("default_probes", default_probes),
+                       _number("default_candidate_limit", default_candidate_limit), _number("format", format))
         return Collection(self, name)
 
     def collection(self, name):
@@ -265,6 +280,9 @@ class Database:
     def close(self):
         """Points and Streams that were read stay valid."""
         self._vdb.close()
+
+    def __reduce__(self):
+        return open, (self.path,)
 
     def __enter__(self):
         return self
@@ -384,9 +402,9 @@ class Collection:
             id_column, vector_column = "id", "vector"
         elif ids is not None or vectors is not None or payloads is not None:
             raise TypeError("upsert: expected data or ids, found both")
-        with self.db._lock:
-            return json.loads(self.db._vdb.upsert_rows(self.name, data, id_column, vector_column, is_json, expect_root,
-                                                       batch_size).json())
+        with self.db._writing() as vdb:
+            return json.loads(vdb.upsert_rows(self.name, data, id_column, vector_column, is_json, expect_root,
+                                              batch_size).json())
 
     def upsert_jsonl(self, source, batch_size=1000, expect_root=None):
         """The same from lines of JSON, {"id":…,"vector":[…],"payload":{…}}: a path or a file object."""
@@ -397,14 +415,14 @@ class Collection:
         return self._upsert_lines(_Text(source), str(getattr(source, "name", "input")), batch_size, expect_root)
 
     def _upsert_lines(self, file, name, batch_size, expect_root):
-        with self.db._lock:
-            return json.loads(self.db._vdb.upsert_lines(self.name, file, name, expect_root, batch_size).json())
+        with self.db._writing() as vdb:
+            return json.loads(vdb.upsert_lines(self.name, file, name, expect_root, batch_size).json())
 
     def delete(self, ids=None, filter=None, expect_root=None, lenient=False):
         """Delete the points that ids or filter name. Gives {"root", "affected_points"}."""
         self._only_now()
-        with self.db._lock:
-            return json.loads(self.db._vdb.delete(self.name, _words(ids), _json(filter), lenient, expect_root).json())
+        with self.db._writing() as vdb:
+            return json.loads(vdb.delete(self.name, _words(ids), _json(filter), lenient, expect_root).json())
 
     def restore(self, revision):
         """A new commit with the content of an old revision."""

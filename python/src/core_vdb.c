@@ -270,7 +270,8 @@ static int query_vectors(PyObject *object, Py_buffer *view, grebe_vdb_query *q)
     const char *format = view->format != NULL ? view->format : "B";
     format += *format == '@' || *format == '=' || *format == '<';
     if (strcmp(format, "f") != 0 || view->ndim < 1 || view->ndim > 2) {
-        PyErr_Format(PyExc_TypeError, "vector: expected float32 in one or two dimensions, found \"%s\" in %d", format, view->ndim);
+        PyErr_Format(PyExc_TypeError, "vector: expected float32 in one or two dimensions, found \"%s\" in %d", format,
+                     view->ndim);
         return -1;
     }
     Py_ssize_t dim = view->shape[view->ndim - 1];
@@ -333,6 +334,8 @@ static PyMethodDef vdb_methods[] = {
     { "search", vdb_search, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL }
 };
-static PyType_Slot vdb_slots[] = { { Py_tp_dealloc, (void *)vdb_dealloc }, { Py_tp_methods, vdb_methods }, { 0, NULL } };
+static PyType_Slot vdb_slots[] = { { Py_tp_dealloc, (void *)vdb_dealloc },
+                                   { Py_tp_methods, vdb_methods },
+                                   { 0, NULL } };
 PyType_Spec core_vdb_spec = { "grebe._core.Vdb", sizeof(struct core_vdb), 0,
                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, vdb_slots };

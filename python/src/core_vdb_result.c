@@ -95,8 +95,8 @@ static PyObject *result_json(PyObject *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     st = grebe_vdb_result_print(r, GREBE_VDB_JSON, append, &text, &err);
     Py_END_ALLOW_THREADS
-    PyObject *out = st == GREBE_OK ? PyUnicode_DecodeUTF8(text.bytes != NULL ? text.bytes : "", (Py_ssize_t)text.len, "strict")
-                                   : core_raise(&err);
+    const char *bytes = text.bytes != NULL ? text.bytes : "";
+    PyObject *out = st == GREBE_OK ? PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)text.len, "strict") : core_raise(&err);
     free(text.bytes);
     return out;
 }

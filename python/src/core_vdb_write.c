@@ -17,7 +17,8 @@ PyObject *core_vdb_create(PyObject *self, PyObject *args)
         return NULL;
     }
     if (dimension > UINT32_MAX || format > UINT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "dimension: expected 1 to %lu, found %llu", (unsigned long)UINT32_MAX, dimension);
+        PyErr_Format(PyExc_ValueError, "dimension: expected 1 to %lu, found %llu", (unsigned long)UINT32_MAX,
+                     dimension);
         return NULL;
     }
     grebe_vdb_config c = GREBE_VDB_CONFIG_INIT((uint32_t)dimension);

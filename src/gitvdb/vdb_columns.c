@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-grebe_status vdb_field(const grebe_allocator *a, const char *name, const char *format, const char *key, const char *value,
-                       struct ArrowSchema *out, grebe_error *err)
+grebe_status vdb_field(const grebe_allocator *a, const char *name, const char *format, const char *key,
+                       const char *value, struct ArrowSchema *out, grebe_error *err)
 {
     grebe_status st = schema_new(a, format, name, false, 0, out, err);
     if (st == GREBE_OK && key != NULL) {
@@ -17,8 +17,8 @@ grebe_status vdb_field(const grebe_allocator *a, const char *name, const char *f
 
 grebe_status vdb_id_field(const grebe_allocator *a, enum vdb_id_kinds kinds, struct ArrowSchema *out, grebe_error *err)
 {
-    return vdb_field(a, "id", kinds == VDB_IDS_NUMBERS ? "L" : "U", kinds == VDB_IDS_MIXED ? "grebe.id" : NULL, "json", out,
-                     err);
+    const char *format = kinds == VDB_IDS_NUMBERS ? "L" : "U";
+    return vdb_field(a, "id", format, kinds == VDB_IDS_MIXED ? "grebe.id" : NULL, "json", out, err);
 }
 
 grebe_status vdb_vector_field(const grebe_allocator *a, size_t dim, struct ArrowSchema *out, grebe_error *err)

@@ -7,8 +7,8 @@
 #include "arrow/arrow_stream.h"
 
 /** A field that is never null. @param key Metadata of it; NULL: none. */
-grebe_status vdb_field(const grebe_allocator *a, const char *name, const char *format, const char *key, const char *value,
-                       struct ArrowSchema *out, grebe_error *err);
+grebe_status vdb_field(const grebe_allocator *a, const char *name, const char *format, const char *key,
+                       const char *value, struct ArrowSchema *out, grebe_error *err);
 
 enum vdb_id_kinds { VDB_IDS_NUMBERS, VDB_IDS_TEXTS, VDB_IDS_MIXED };
 /** uint64; text; text that is each id as JSON, which its metadata says. */

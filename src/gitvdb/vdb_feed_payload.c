@@ -36,8 +36,8 @@ static grebe_status find_payload(struct vdb_payloads *p, grebe_error *err)
     return st;
 }
 
-grebe_status vdb_payloads_init(struct vdb_payloads *p, const grebe_allocator *a, const struct ArrowSchema *schema, int id,
-                               int vector, grebe_error *err)
+grebe_status vdb_payloads_init(struct vdb_payloads *p, const grebe_allocator *a, const struct ArrowSchema *schema,
+                               int id, int vector, grebe_error *err)
 {
     size_t n = 0, size = ((size_t)schema->n_children + 1) * sizeof(const struct ArrowSchema *);
     grebe_status st;
@@ -109,16 +109,17 @@ out:
 
 /* ---- one row ---- */
 
-/* Canonical objects, which is what most are, are taken as they stand. Floats that the format reads differently are not canonical here. */
+/* Canonical objects, which is what most are, are taken as they stand; not those with floats that the format reads as others. */
 static bool is_canonical(const char *text, size_t len)
 {
     bool is_unstable = false;
-    return len >= 2 && *text == '{' && vdb_scan_canonical(text, text + len, 0, &is_unstable) == text + len && !is_unstable;
+    const char *end = text + len;
+    return len >= 2 && *text == '{' && vdb_scan_canonical(text, end, 0, &is_unstable) == end && !is_unstable;
 }
 
 /* Members of two objects, both in order, as one object in order. */
-static grebe_status merge(struct vdb_payloads *p, const struct vdb_value *x, const struct vdb_value *y, struct vdb_value *out,
-                          grebe_error *err)
+static grebe_status merge(struct vdb_payloads *p, const struct vdb_value *x, const struct vdb_value *y,
+                          struct vdb_value *out, grebe_error *err)
 {
     size_t i = 0, j = 0, n = x->object.n + y->object.n, at = 0;
     struct vdb_member *members = arena_array(&p->ar, n, sizeof *members);
@@ -184,7 +185,8 @@ static grebe_status join(struct vdb_payloads *p, const char *line, size_t line_l
         GREBE_TRY(error_wrap(err, vdb_json_parse(&p->ar, text, text_len, &payload, err), "payload"));
     }
     if (payload != NULL && payload->type != VDB_OBJECT) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "payload: expected a JSON object, found %s", vdb_json_type_name(payload->type));
+        st = GREBE_FAIL(err, GREBE_EINVAL, "payload: expected a JSON object, found %s",
+                        vdb_json_type_name(payload->type));
         goto out;
     }
     if (payload != NULL) {

@@ -29,12 +29,12 @@ struct vdb_payloads {
 };
 
 /** @param p Zero. Released by vdb_payloads_release() also on failure. */
-grebe_status vdb_payloads_init(struct vdb_payloads *p, const grebe_allocator *a, const struct ArrowSchema *schema, int id,
-                               int vector, grebe_error *err);
+grebe_status vdb_payloads_init(struct vdb_payloads *p, const grebe_allocator *a, const struct ArrowSchema *schema,
+                               int id, int vector, grebe_error *err);
 /** @param batch Checked; columns that payloads are made of are moved out of it. */
 grebe_status vdb_payloads_begin(struct vdb_payloads *p, struct ArrowArray *batch, grebe_error *err);
-/** The next row's payload: a column is a member of its name, and a column "payload" (JSON text or a struct) gives its own members.
- *  @param text Borrowed until the next call. */
+/** The next row's payload: a column is a member of its name, a column "payload" (JSON text or a struct) gives its own
+ *  members. @param text Borrowed until the next call. */
 grebe_status vdb_payloads_next(struct vdb_payloads *p, const char **text, size_t *len, grebe_error *err);
 void vdb_payloads_release(struct vdb_payloads *p);
 

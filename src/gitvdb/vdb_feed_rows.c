@@ -11,7 +11,7 @@ struct row_reader {
     struct ArrowSchema schema;
     int id, vector;
     bool id_is_text, id_is_json; /* json: texts that are ids as JSON, which rows of both kinds have */
-    char component;              /* 'f': given as they lie; 'g', 'l': doubles and integers, which are rounded to float; 't': text */
+    char component;              /* 'f': given as they lie; 'g', 'l': doubles, integers: rounded to float; 't': text */
     const char *id_format;       /* what ids are widened to */
     struct ArrowSchema id_type, vector_type;
     struct vdb_payloads payloads;
@@ -26,9 +26,10 @@ static grebe_status find_columns(struct row_reader *r, const char *id, const cha
     grebe_status st = schema_find(&r->schema, id, &r->id, err);
     const char *missing = st == GREBE_ENOTFOUND ? id : vector;
     st = st == GREBE_OK ? schema_find(&r->schema, vector, &r->vector, err) : st;
-    return st == GREBE_ENOTFOUND ? GREBE_FAIL(err, GREBE_ESCHEMA, "expected columns \"%s\" and \"%s\", found no \"%s\"", id,
-                                              vector, missing)
-                                 : st;
+    if (st == GREBE_ENOTFOUND) {
+        st = GREBE_FAIL(err, GREBE_ESCHEMA, "expected columns \"%s\" and \"%s\", found no \"%s\"", id, vector, missing);
+    }
+    return st;
 }
 
 static bool has_json_ids(const struct ArrowSchema *field)
@@ -132,8 +133,8 @@ static grebe_status vector_of_text(struct row_reader *r, const struct ArrowArray
 }
 
 /* @param out Borrowed from the array or from the reader. */
-static grebe_status vector_of_row(struct row_reader *r, const struct ArrowArray *vectors, int64_t row, const float **out,
-                                  uint32_t *dim, grebe_error *err)
+static grebe_status vector_of_row(struct row_reader *r, const struct ArrowArray *vectors, int64_t row,
+                                  const float **out, uint32_t *dim, grebe_error *err)
 {
     const int64_t *ends = (const int64_t *)vectors->buffers[1] + vectors->offset + row;
     const struct ArrowArray *items = vectors->children[0];

@@ -7,7 +7,7 @@
 #include "gitvdb/vdb_columns.h"
 #include "gitvdb/vdb_select.h"
 
-enum { BATCH_ROWS = 4096, COLUMNS_MAX = 3 };
+enum { BATCH_ROWS = 4096, BATCH_BYTES = 1 << 24, COLUMNS_MAX = 3 }; /* bytes: of vectors */
 
 struct scan {
     grebe_vdb *vdb;          /* a reference: the stream may outlive the caller's */
@@ -57,7 +57,10 @@ out:
 
 /* ---- columns of a batch of n rows ---- */
 
-static const struct vdb_shard *shard_at(const struct scan *s, size_t row) { return &s->view->snapshot->shards[s->places[row].shard]; }
+static const struct vdb_shard *shard_at(const struct scan *s, size_t row)
+{
+    return &s->view->snapshot->shards[s->places[row].shard];
+}
 
 static grebe_status number_column(const struct scan *s, size_t n, struct ArrowArray *out, grebe_error *err)
 {
@@ -127,9 +130,6 @@ static grebe_status vector_column(const struct scan *s, size_t n, struct ArrowAr
     size_t dim = s->view->snapshot->meta.config.dimension;
     void *data;
     grebe_status st;
-    if (dim * sizeof(float) > (size_t)INT64_MAX / BATCH_ROWS) {
-        return mem_fail(err, dim * sizeof(float), "vectors");
-    }
     GREBE_TRY(array_new(s->vdb->a, (int64_t)n, 1, 1, out, err));
     GREBE_TRY(array_new(s->vdb->a, (int64_t)(n * dim), 2, 0, out->children[0], err));
     GREBE_TRY(array_alloc_buffer(s->vdb->a, out->children[0], 1, n * dim * sizeof(float), &data, err));
@@ -146,7 +146,11 @@ static grebe_status scan_next(void *self, struct ArrowArray *out, grebe_error *e
 {
     struct scan *s = self;
     struct ArrowArray columns[COLUMNS_MAX] = { { 0 } };
-    size_t rows = s->end - s->at < BATCH_ROWS ? s->end - s->at : BATCH_ROWS, n = 0;
+    size_t vector = s->view->snapshot->meta.config.dimension * sizeof(float), n = 0;
+    size_t most = !s->with_vector || vector <= BATCH_BYTES / BATCH_ROWS ? BATCH_ROWS
+                  : vector < BATCH_BYTES                                ? BATCH_BYTES / vector
+                                                                        : 1;
+    size_t rows = s->end - s->at < most ? s->end - s->at : most;
     struct vdb_work work = vdb_work_of(s->vdb, NULL);
     grebe_status st;
     *out = (struct ArrowArray){ 0 };

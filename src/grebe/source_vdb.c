@@ -29,8 +29,8 @@ static bool is_there(struct io_store *store, const struct buf *folder, const cha
 static bool is_repository(struct io_store *store, const char *path, size_t len)
 {
     struct buf folder = { .data = (unsigned char *)(uintptr_t)path, .len = len };
-    return len > 0 && len < 4000 &&
-           (is_there(store, &folder, ".git") || (is_there(store, &folder, "HEAD") && is_there(store, &folder, "objects")));
+    return len > 0 && (is_there(store, &folder, ".git") ||
+                       (is_there(store, &folder, "HEAD") && is_there(store, &folder, "objects")));
 }
 
 const char *source_vdb_name(struct io_store *store, const char *uri, bool is_forced)
@@ -136,7 +136,8 @@ grebe_status source_vdb_scan(struct source_vdb *v, const grebe_scan_options *opt
     grebe_status st = options == NULL ? GREBE_OK : options_copy(&o, sizeof o, options, err);
     /* columns that nobody has are named by who selects them, which needs the names of all */
     for (size_t i = 0; st == GREBE_OK && o.columns != NULL && i < o.n_columns; i++) {
-        if (strcmp(o.columns[i], "id") != 0 && strcmp(o.columns[i], "vector") != 0 && strcmp(o.columns[i], "payload") != 0) {
+        const char *column = o.columns[i];
+        if (strcmp(column, "id") != 0 && strcmp(column, "vector") != 0 && strcmp(column, "payload") != 0) {
             options = NULL;
         }
     }

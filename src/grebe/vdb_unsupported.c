@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls on vector collections in a build without libgit2: no repository can be opened, so only opening has something to say. */
+/* The public calls on vector collections in a build without libgit2: no repository can be opened. */
 #include "grebe/gitvdb.h"
 
 #include "base/error.h"
@@ -9,7 +9,8 @@
 /* The parameters are those of the header, and none of them matters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define UNSUPPORTED(err) GREBE_FAIL(err, GREBE_EUNSUPPORTED, "vector collections in Git repositories are not built in (libgit2)")
+#define UNSUPPORTED(err) \
+    GREBE_FAIL(err, GREBE_EUNSUPPORTED, "vector collections in Git repositories are not built in (libgit2)")
 
 grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode mode, grebe_vdb **out,
                             grebe_error *err)

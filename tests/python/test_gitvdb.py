@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pickle
 import subprocess
 import threading
 
@@ -14,6 +15,9 @@ import pytest
 
 import grebe
 import grebe.gitvdb
+
+if "gitvdb" not in grebe._core.build_info():
+    pytest.skip("a build without libgit2", allow_module_level=True)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "..", "golden", "gitvdb")
@@ -231,6 +235,8 @@ def test_kinds_of_numbers_give_the_same_vectors(db):
                                     np.asfortranarray(wide), np.repeat(wide, 2, axis=0)[::2],
                                     memoryview(np.ascontiguousarray(wide, dtype="f4")), list(wide.astype("f4"))])}
     assert len(roots) == 1
+    assert db.collection("chunks").upsert(ids=pa.chunked_array([[7], [8, 9]]), vectors=pa.chunked_array(
+        [pa.array([row], pa.list_(pa.float32())) for row in wide.tolist()]))["root"] in roots
     ids = [np.array([7, 8, 9], t) for t in ("i1", "u2", "i8", "u8")] + [(7, 8, 9), range(7, 10), pa.array([7, 8, 9])]
     assert {db.collection(f"i{i}").upsert(ids=x, vectors=wide)["root"] for i, x in enumerate(ids)} == roots
     assert db.collection("dictionary").upsert(
@@ -265,6 +271,18 @@ def test_jsonl_from_paths_files_and_pipes(db, tmp_path):
             pass
     with pytest.raises(KeyError, match="mine"):
         db.collection("bad").upsert_jsonl(Failing())
+
+
+def test_a_write_inside_a_write_is_refused(db):
+    c = db.collection("n")
+
+    class Nested(io.BytesIO):
+        def read(self, n=-1):
+            c.upsert(ids=[2], vectors=[[1.0]])
+            return super().read(n)
+    with pytest.raises(RuntimeError, match="inside another one"):
+        c.upsert_jsonl(Nested(b'{"id":1,"vector":[1]}\n'))
+    assert c.upsert(ids=[2], vectors=[[1.0]])["affected_points"] == 1 # the lock is free again
 
 
 # ---- searching ----
@@ -406,6 +424,7 @@ def test_closing(tmp_path):
     c = db.collection("c")
     c.upsert(ids=[1, 2], vectors=[[1, 0], [0, 1]])
     points, stream = c.get(with_vector=True), c.scan()
+    assert pickle.loads(pickle.dumps(c)).root == c.root
     db.close()
     db.close()
     with pytest.raises(ValueError, match="closed"):

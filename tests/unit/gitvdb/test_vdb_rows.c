@@ -320,6 +320,43 @@ static void test_scan__many_points__bounded_batches_that_outlive_the_repository(
     database_close(&d);
 }
 
+static void test_scan__long_vectors__batches_of_bounded_bytes(void **state)
+{
+    (void)state;
+    enum { N = 30, DIM = 200000 };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct database d;
+    char root[64], *text = malloc(N * (DIM * 2 + 64)), *to = text;
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    grebe_vdb_read_options o = GREBE_VDB_READ_OPTIONS_INIT;
+    assert_non_null(text);
+    for (int i = 0; i < N; i++) {
+        to += sprintf(to, "{\"id\":%d,\"vector\":[%d", i, i % 10);
+        for (int j = 1; j < DIM; j++) {
+            to += sprintf(to, ",1");
+        }
+        to += sprintf(to, "]}\n");
+    }
+    database_open(&d);
+    upsert(&d, "a", text, NULL, root);
+    o.with_vector = true;
+    assert_ok(grebe_vdb_scan(d.vdb, "a", NULL, &o, &rows, &err));
+    int64_t n = 0;
+    grebe_status st;
+    while ((st = stream_next(&rows, &batch, &err)) == GREBE_OK) {
+        assert_true(batch.length * DIM * 4 <= 1 << 24);
+        assert_true(((const float *)batch.children[1]->children[0]->buffers[1])[0] == (float)(n % 10));
+        n += batch.length;
+        array_release(&batch);
+    }
+    assert_int_equal(st, GREBE_END);
+    assert_int_equal(n, N);
+    stream_release(&rows);
+    free(text);
+    database_close(&d);
+}
+
 /* Reads everything; the status of what failed. */
 static grebe_status scan_all(const grebe_allocator *a, const char *path, grebe_error *err)
 {
@@ -390,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_feed__no_memory_at_any_place__error_and_no_leak),
         cmocka_unit_test(test_scan__any_ids__rows_give_the_same_root),
         cmocka_unit_test(test_scan__many_points__bounded_batches_that_outlive_the_repository),
+        cmocka_unit_test(test_scan__long_vectors__batches_of_bounded_bytes),
         cmocka_unit_test(test_scan__no_memory_at_any_place__error_and_no_leak),
     };
     return cmocka_run_group_tests_name("vdb_rows", tests, NULL, NULL);
