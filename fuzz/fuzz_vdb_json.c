@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gitvdb/vdb_points.h"
+#include "gitvdb/vdb_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -75,6 +76,33 @@ static void check_line(const struct vdb_value *v, const char *text, size_t size)
     vdb_points_release(&points);
 }
 
+/* What can be read can be passed over. */
+static void check_skip(const char *text, size_t size, bool is_json)
+{
+    const struct vdb_text t = { text, text + size, true };
+    const char *after = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_status st = vdb_skip_value(mem_system(), &t, vdb_skip_space(text, t.end), &after, &err);
+    require(st == GREBE_OK || (!is_json && st == GREBE_EINVAL && err.message[0] != '\0'));
+    require(st != GREBE_OK || (after > text && after <= t.end));
+    require(!is_json || vdb_skip_space(after, t.end) == t.end);
+}
+
+/* What export writes is the value, but for floats that nobody can read back. */
+static void check_readable(const struct vdb_value *v)
+{
+    struct arena arena = ARENA_INIT(mem_system());
+    struct buf stored = BUF_INIT(mem_system()), out = BUF_INIT(mem_system());
+    const struct vdb_value *again = NULL;
+    require(vdb_json_put(&stored, v, NULL) == GREBE_OK);
+    require(vdb_json_put_readable(&out, (const char *)stored.data, stored.len, NULL) == GREBE_OK);
+    require(vdb_json_parse(&arena, (const char *)out.data, out.len, &again, NULL) == GREBE_OK);
+    require(again->type == v->type);
+    buf_release(&stored);
+    buf_release(&out);
+    arena_release(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena = ARENA_INIT(mem_system());
@@ -83,10 +111,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct vdb_value *v = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     if (vdb_json_parse(&arena, text, size, &v, &err) == GREBE_OK) {
+        check_skip(text, size, true);
+        check_readable(v);
         check_tree(v, text, size);
         check_line(v, text, size);
     } else {
         require(v == NULL && err.message[0] != '\0');
+        check_skip(text, size, false);
         require(!vdb_json_is_canonical_object(text, size) || vdb_json_is_unstable(text, size));
     }
     vdb_points_init(&points, mem_system());

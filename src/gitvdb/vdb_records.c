@@ -212,7 +212,7 @@ static size_t bits_of_codes(const struct block *k)
 static size_t bits_of_tokens(const struct block *k)
 {
     size_t bits = 0;
-    for (unsigned i = 0; i < k->literals.n; i++) {
+    for (unsigned i = 0; i < k->literals.n && i < LITERALS; i++) { /* the fixed code has two symbols that nothing uses */
         unsigned extra = i < 265 ? 0 : (i - 261) / 4;
         bits += (size_t)k->literal_counts[i] * (k->literals.len[i] + extra);
     }
