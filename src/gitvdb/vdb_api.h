@@ -24,7 +24,7 @@ struct grebe_vdb {
     atomic_uint refs;                  /* the caller's and those of streams; grebe_vdb_close() gives one back */
     grebe_context *ctx;
     const grebe_allocator *a;
-    struct vdb_repo *repo;
+    struct repo *repo;
     pthread_mutex_t lock;              /* of views */
     struct vdb_view *views[VDB_VIEWS]; /* most recently used first */
 };
@@ -33,11 +33,11 @@ struct grebe_vdb {
 grebe_vdb *vdb_retain(grebe_vdb *vdb);
 
 /** The snapshot of a root, from the views or opened. @param out Owned; give back with vdb_view_drop(). */
-grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vdb_view **out, grebe_error *err);
+grebe_status vdb_view_open(grebe_vdb *vdb, const struct repo_oid *root, struct vdb_view **out, grebe_error *err);
 void vdb_view_drop(struct vdb_view *v); /* NULL accepted */
 
 /** Root of a collection now (at NULL) or at a revision, which must be one of a collection. Names the collection in messages. */
-grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct vdb_oid *root, grebe_error *err);
+grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct repo_oid *root, grebe_error *err);
 /** Both of the above. */
 grebe_status vdb_view_of(grebe_vdb *vdb, const char *name, const char *at, struct vdb_view **out, grebe_error *err);
 
@@ -65,7 +65,7 @@ struct grebe_vdb_result {
     struct arena ar;
     struct vdb_value value;
     struct vdb_view *view; /* holds texts and vectors that the value borrows; NULL: none */
-    char root[VDB_OID_HEX + 1];
+    char root[REPO_OID_HEX + 1];
     uint64_t count;
     /* points of get and search for grebe_vdb_result_rows(); queries of them */
     const struct vdb_value *points; /* shape [n_lists]: arrays of points */
@@ -94,7 +94,7 @@ struct vdb_value vdb_bool(bool v);
 struct vdb_value vdb_null(void);
 struct vdb_value vdb_list(const struct vdb_value *items, size_t n);
 /** 40 digits, kept in the arena; null without memory, which the object's end tells. */
-struct vdb_value vdb_oid_value(struct vdb_object_maker *o, const struct vdb_oid *oid);
+struct vdb_value vdb_oid_value(struct vdb_object_maker *o, const struct repo_oid *oid);
 /** Keys in the order of their bytes, all the way down. */
 grebe_status vdb_value_sort(struct arena *ar, struct vdb_value *v, grebe_error *err);
 
@@ -109,6 +109,6 @@ grebe_status vdb_project(struct arena *ar, const char *payload, size_t len, cons
                          struct vdb_value *out, grebe_error *err);
 /** {"root":…,"affected_points":…}, made before anything is written: once a reference has moved, nothing may fail any more. */
 grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
-void vdb_write_result_fill(grebe_vdb_result *r, const struct vdb_oid *root, uint64_t affected);
+void vdb_write_result_fill(grebe_vdb_result *r, const struct repo_oid *root, uint64_t affected);
 
 #endif

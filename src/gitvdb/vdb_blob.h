@@ -8,7 +8,7 @@
  */
 
 #include "gitvdb/vdb_id.h"
-#include "gitvdb/vdb_repo.h"
+#include "git/git_repo.h"
 
 /** Rows of ids or payloads: row i is body[offset(i), offset(i+1)). */
 struct vdb_rows {

@@ -26,7 +26,7 @@ struct vdb_part {
     struct region *regions[VDB_PART_KINDS]; /* the blobs */
     struct vdb_rows ids, payloads;
     struct vdb_matrix vectors;
-    struct vdb_oid oids[VDB_PART_KINDS];
+    struct repo_oid oids[VDB_PART_KINDS];
     bool has_oids;
     bool is_stored;    /* the blobs stand in the repository or the pack; false: pending (vdb_built_finish) */
     struct buf runs;   /* struct vdb_run, ascending: what vdb_built_apply() kept of the part before */
@@ -44,7 +44,7 @@ struct vdb_built {
     struct arena ar;
     uint64_t n;
     struct vdb_part *parts[VDB_SHARDS]; /* NULL: no rows */
-    struct vdb_oid root;
+    struct repo_oid root;
 
     /* format 2, after vdb_index_build() */
     uint32_t k;
@@ -53,7 +53,7 @@ struct vdb_built {
     struct vdb_sample_point *sample;    /* shape [m], in the order of the sample; NULL: not known yet */
     size_t m;
     struct buf sample_blob;             /* sample.bin while it is pending */
-    struct vdb_oid sample_oid;
+    struct repo_oid sample_oid;
 };
 
 /** An empty collection. @param out Owned, free with vdb_built_free(). */
@@ -130,11 +130,11 @@ grebe_status vdb_index_postings(const struct vdb_built *b, struct buf *out, size
  *                 in as deltas against b's. vdb_built_finish() on the last version is then due.
  */
 grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
-                             struct vdb_pack *p, bool is_chain, grebe_error *err);
+                             struct repo_pack *p, bool is_chain, grebe_error *err);
 /** Bytes of the blobs of shards that are pending. */
 uint64_t vdb_built_pending(const struct vdb_built *b);
 /** Put in what is pending. @param is_small Vectors are compressed, by 8 %: they take 10 times as long to read. */
-grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p, bool is_small,
+grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct repo_pack *p, bool is_small,
                               grebe_error *err);
 
 #endif

@@ -40,7 +40,7 @@ static bool is_same_shard(const struct vdb_snapshot *x, const struct vdb_snapsho
         return false;
     }
     for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
-        if (!vdb_oid_equal(&a->oids[kind], &b->oids[kind])) {
+        if (!repo_oid_equal(&a->oids[kind], &b->oids[kind])) {
             return false;
         }
     }

@@ -49,7 +49,7 @@ static void tally_sides(const struct vdb_reach *x, const struct vdb_reach *y, st
     size_t i = 0, j = 0, n = vdb_reach_count(x), m = vdb_reach_count(y);
     memset(out, 0, 3 * sizeof *out);
     while (i < n || j < m) {
-        int order = i == n ? 1 : j == m ? -1 : memcmp(&vdb_reach_at(x, i)->oid, &vdb_reach_at(y, j)->oid, sizeof(struct vdb_oid));
+        int order = i == n ? 1 : j == m ? -1 : memcmp(&vdb_reach_at(x, i)->oid, &vdb_reach_at(y, j)->oid, sizeof(struct repo_oid));
         struct tally *t = &out[order == 0 ? 0 : order < 0 ? 1 : 2];
         t->objects++;
         t->bytes += order <= 0 ? vdb_reach_at(x, i)->bytes : vdb_reach_at(y, j)->bytes;
@@ -95,7 +95,7 @@ static grebe_status diff_value(grebe_vdb *vdb, grebe_vdb_result *r, struct vdb_s
         r->count += changes.n[kind];
     }
     vdb_object_add(&o, "configuration_changed", vdb_bool(!is_same_config(&x->meta.config, &y->meta.config)));
-    vdb_object_add(&o, "buckets_changed", vdb_bool(!vdb_oid_equal(&x->index_oid, &y->index_oid)));
+    vdb_object_add(&o, "buckets_changed", vdb_bool(!repo_oid_equal(&x->index_oid, &y->index_oid)));
     for (int i = 0; i < 3; i++) {
         GREBE_TRY(tally_value(&r->ar, &tallies[i], &v, err));
         vdb_object_add(&o, sides[i], v);
@@ -133,7 +133,7 @@ static grebe_status part_bytes(struct vdb_snapshot *s, int kind, uint64_t *out, 
 {
     *out = 0;
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
-        enum vdb_object type;
+        enum repo_object type;
         uint64_t size = 0;
         if (!s->shards[i].exists) {
             continue;
@@ -141,7 +141,7 @@ static grebe_status part_bytes(struct vdb_snapshot *s, int kind, uint64_t *out, 
         if (s->meta.format == 1) {
             size = s->shards[i].regions[kind]->len;
         } else {
-            grebe_status st = vdb_object_stat(s->repo, &s->shards[i].oids[kind], &type, &size, err);
+            grebe_status st = repo_object_stat(s->repo, &s->shards[i].oids[kind], &type, &size, err);
             if (st != GREBE_OK) {
                 return st;
             }
@@ -225,7 +225,7 @@ grebe_status grebe_vdb_stats(grebe_vdb *vdb, const char *name, const char *at, g
     grebe_status st = vdb_result_new(vdb, &r, err);
     st = st == GREBE_OK ? vdb_view_of(vdb, name, at, &r->view, err) : st;
     if (st == GREBE_OK) {
-        vdb_oid_hex(&r->view->snapshot->root, r->root);
+        repo_oid_hex(&r->view->snapshot->root, r->root);
         st = error_wrap(err, stats_value(vdb, r, err), "collection %s", name);
     }
     return vdb_result_end(st, &r, out);

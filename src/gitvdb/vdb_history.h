@@ -10,9 +10,9 @@
 #include "gitvdb/vdb_build.h"
 
 /** The pending blobs of `old`, from which vdb_built_apply() made `new`. Blobs that are equal are left to `new`. */
-grebe_status vdb_history_part(struct vdb_pack *p, const struct vdb_part *old, const struct vdb_part *new, grebe_error *err);
+grebe_status vdb_history_part(struct repo_pack *p, const struct vdb_part *old, const struct vdb_part *new, grebe_error *err);
 /** The pending sample.bin of `old`. */
-grebe_status vdb_history_sample(struct vdb_pack *p, const struct vdb_built *old, const struct vdb_built *new,
+grebe_status vdb_history_sample(struct repo_pack *p, const struct vdb_built *old, const struct vdb_built *new,
                                 grebe_error *err);
 
 #endif

@@ -20,12 +20,12 @@ struct import {
     struct vdb_points batch;
     struct vdb_view *view;      /* what the first content was read from */
     struct vdb_built *now;      /* the content after the batches so far */
-    struct vdb_pack *pack;
-    struct vdb_oid published;   /* commit that the reference has */
+    struct repo_pack *pack;
+    struct repo_oid published;   /* commit that the reference has */
     bool has_published;         /* false: there is no reference */
     bool is_past_first;         /* something of this import was published */
-    struct vdb_oid commit;      /* newest commit, in the pack */
-    struct vdb_oid root;
+    struct repo_oid commit;      /* newest commit, in the pack */
+    struct repo_oid root;
     unsigned n_pending;         /* commits in the pack */
     double started, pack_started;
 };
@@ -53,15 +53,15 @@ static void end_attempt(struct import *im)
     im->now = NULL;
     vdb_view_drop(im->view);
     im->view = NULL;
-    vdb_pack_free(im->pack);
+    repo_pack_free(im->pack);
     im->pack = NULL;
 }
 
 static grebe_status add_commit(struct import *im, const char *message, grebe_error *err)
 {
-    const struct vdb_oid *parents[] = { &im->commit };
+    const struct repo_oid *parents[] = { &im->commit };
     bool has_parent = im->has_published || im->n_pending != 0;
-    grebe_status st = vdb_commit_add(im->pack, &im->root, parents, has_parent ? 1 : 0, message, &im->commit, err);
+    grebe_status st = repo_commit_add(im->pack, &im->root, parents, has_parent ? 1 : 0, message, &im->commit, err);
     im->n_pending += st == GREBE_OK;
     return st;
 }
@@ -87,9 +87,9 @@ static grebe_status begin_attempt(struct import *im, grebe_error *err)
     grebe_status st;
     im->n_pending = 0;
     GREBE_TRY(vdb_feed_rewind(im->feed, err));
-    GREBE_TRY(vdb_pack_begin(im->vdb->repo, &im->pack, err));
+    GREBE_TRY(repo_pack_begin(im->vdb->repo, &im->pack, err));
     im->started = im->pack_started = now_seconds();
-    st = vdb_ref_read(im->vdb->repo, im->name, &im->commit, &im->root, err);
+    st = repo_ref_read(im->vdb->repo, im->name, &im->commit, &im->root, err);
     im->has_published = st == GREBE_OK;
     if (st == GREBE_ENOTFOUND && expect == NULL) {
         return begin_new(im, err);
@@ -117,7 +117,7 @@ static grebe_status publish(struct import *im, grebe_error *err)
     im->has_published = true;
     im->is_past_first = true;
     im->n_pending = 0;
-    vdb_pack_free(im->pack);
+    repo_pack_free(im->pack);
     im->pack = NULL;
 out:
     return st;
@@ -131,7 +131,7 @@ static grebe_status add_batch(struct import *im, grebe_error *err)
     grebe_status st = GREBE_OK;
     if (im->pack == NULL) { /* the last one was published */
         im->pack_started = now_seconds();
-        st = vdb_pack_begin(im->vdb->repo, &im->pack, err);
+        st = repo_pack_begin(im->vdb->repo, &im->pack, err);
     }
     st = st == GREBE_OK ? vdb_built_apply(im->now, &im->work, &change, &next, err) : st;
     if (st != GREBE_OK) {
@@ -157,7 +157,7 @@ static bool is_publishing_due(const struct import *im)
     if (age < publish_seconds || age < (now - im->started) / 8) {
         return false;
     }
-    return age > publish_seconds_most || vdb_pack_bytes(im->pack) / PUBLISH_RATIO > vdb_built_pending(im->now);
+    return age > publish_seconds_most || repo_pack_bytes(im->pack) / PUBLISH_RATIO > vdb_built_pending(im->now);
 }
 
 static void report(struct import *im)
@@ -245,7 +245,7 @@ grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read
     GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && read != NULL && rewind != NULL && out != NULL);
     *out = NULL;
     grebe_status st = vdb_write_options_of(options, &o, err);
-    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? repo_name_check(name, err) : st;
     st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
     if (st != GREBE_OK) {
         return st;
@@ -303,7 +303,7 @@ grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, const char *name, const char
     struct vdb_feed feed = { .a = vdb->a, .name = "input", .is_kept = true };
     vdb_points_init(&feed.kept, vdb->a);
     grebe_status st = vdb_write_options_of(options, &o, err);
-    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? repo_name_check(name, err) : st;
     st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
     st = st == GREBE_OK ? feed_point(&feed, id, vector, payload, err) : st;
     st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
@@ -320,7 +320,7 @@ grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct Arro
     grebe_status st = vdb == NULL || name == NULL || out == NULL
                           ? GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a repository, a name and out", __func__)
                           : vdb_write_options_of(options, &o, err);
-    st = st == GREBE_OK ? vdb_name_check(name, err) : st;
+    st = st == GREBE_OK ? repo_name_check(name, err) : st;
     st = st == GREBE_OK ? vdb_expect_check(o.expect_root, err) : st;
     if (st != GREBE_OK) {
         rows->release(rows);

@@ -217,33 +217,33 @@ size_t lsh_find(const struct vdb_lsh_points *p, const char *name)
 
 /* ---- trees ---- */
 
-grebe_status lsh_subtree(struct vdb_repo *r, const struct vdb_tree *t, const char *name, struct vdb_tree *out,
+grebe_status lsh_subtree(struct repo *r, const struct repo_tree *t, const char *name, struct repo_tree *out,
                          bool *is_there, grebe_error *err)
 {
-    const struct vdb_tree_entry *e = vdb_tree_find(t, name);
+    const struct repo_tree_entry *e = repo_tree_find(t, name);
 
     *is_there = e != NULL;
     if (e == NULL) {
         return GREBE_OK;
     }
-    if (!vdb_entry_is_tree(e)) {
+    if (!repo_entry_is_tree(e)) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a tree, found mode %o", name, (unsigned)e->mode);
     }
-    return error_wrap(err, vdb_tree_read(r, &e->oid, out, err), "%s", name);
+    return error_wrap(err, repo_tree_read(r, &e->oid, out, err), "%s", name);
 }
 
-grebe_status lsh_index_open(struct vdb_snapshot *s, struct vdb_tree *out, grebe_error *err)
+grebe_status lsh_index_open(struct vdb_snapshot *s, struct repo_tree *out, grebe_error *err)
 {
-    struct vdb_tree index = { 0 };
+    struct repo_tree index = { 0 };
     bool is_there = false;
 
-    grebe_status st = vdb_tree_read(s->repo, &s->index_oid, &index, err);
+    grebe_status st = repo_tree_read(s->repo, &s->index_oid, &index, err);
     if (st == GREBE_OK) {
         st = lsh_subtree(s->repo, &index, "lsh-v1", out, &is_there, err);
     }
     if (st == GREBE_OK && !is_there) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "lsh-v1: expected a tree, found nothing");
     }
-    vdb_tree_release(&index);
+    repo_tree_release(&index);
     return error_wrap(err, st, "index");
 }

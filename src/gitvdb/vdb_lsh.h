@@ -7,7 +7,7 @@
 #include "gitvdb/vdb_search.h"
 
 /** All points of a format-1 root, turned into the 64 shards of format 2 in memory. Called by vdb_snapshot_open(). */
-grebe_status vdb_lsh_load(struct vdb_snapshot *s, const struct vdb_tree *points, grebe_error *err);
+grebe_status vdb_lsh_load(struct vdb_snapshot *s, const struct repo_tree *points, grebe_error *err);
 
 /** Signature of a vector for one table; bit b is 1 << b. */
 struct vdb_lsh_planes; /* coefficients of all projections: tables x bits x dim */
@@ -35,7 +35,7 @@ grebe_status vdb_lsh_search(struct vdb_snapshot *s, const struct vdb_work *work,
 /** Rows of all shards as they are to be. */
 struct vdb_built; /* vdb_build.h */
 /** Write the trees of a format-1 collection: points and tables. @param root Written. */
-grebe_status vdb_lsh_write(struct vdb_pack *p, const struct vdb_built *points, struct vdb_oid *root,
+grebe_status vdb_lsh_write(struct repo_pack *p, const struct vdb_built *points, struct repo_oid *root,
                            grebe_error *err);
 
 /** `validate`: reads every point; full: also compares the tables. @param checked Written: bucket entries compared (0: basic). */

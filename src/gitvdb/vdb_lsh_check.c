@@ -37,7 +37,7 @@ static grebe_status fail_bucket(grebe_error *err)
 }
 
 /* All entries of one bucket are the next of those expected. */
-static grebe_status check_bucket(struct walk *w, const struct vdb_tree *bucket, const char *prefix, const char *name,
+static grebe_status check_bucket(struct walk *w, const struct repo_tree *bucket, const char *prefix, const char *name,
                                  grebe_error *err)
 {
     char expected_name[LSH_SIGNATURE_HEX + 1], expected_prefix[3], hash[LSH_HASH_HEX + 1];
@@ -55,39 +55,39 @@ static grebe_status check_bucket(struct walk *w, const struct vdb_tree *bucket, 
         lsh_prefix_name(expected_name, expected_prefix);
         lsh_hash_name(p->digest, hash);
         if (strcmp(expected_name, name) != 0 || strcmp(expected_prefix, prefix) != 0 ||
-            strcmp(hash, bucket->entries[i].name) != 0 || !vdb_entry_is_tree(&bucket->entries[i]) ||
-            !vdb_oid_equal(&bucket->entries[i].oid, &p->tree)) {
+            strcmp(hash, bucket->entries[i].name) != 0 || !repo_entry_is_tree(&bucket->entries[i]) ||
+            !repo_oid_equal(&bucket->entries[i].oid, &p->tree)) {
             return fail_bucket(err);
         }
     }
     return GREBE_OK;
 }
 
-static grebe_status check_prefix(struct walk *w, const struct vdb_tree *table, const char *prefix, grebe_error *err)
+static grebe_status check_prefix(struct walk *w, const struct repo_tree *table, const char *prefix, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
+    struct repo_tree t = { 0 };
     bool is_there = false;
     char quoted[80];
 
     grebe_status st = lsh_subtree(w->s->repo, table, prefix, &t, &is_there, err);
     for (size_t i = 0; st == GREBE_OK && i < t.n; i++) {
-        struct vdb_tree bucket = { 0 };
+        struct repo_tree bucket = { 0 };
         const char *name = t.entries[i].name;
         st = lsh_subtree(w->s->repo, &t, name, &bucket, &is_there, err);
         if (st == GREBE_OK) {
             st = error_wrap(err, check_bucket(w, &bucket, prefix, name, err), "%s",
                             error_quote(quoted, sizeof quoted, name, strlen(name)));
         }
-        vdb_tree_release(&bucket);
+        repo_tree_release(&bucket);
     }
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return st;
 }
 
-static grebe_status check_table(struct walk *w, const struct vdb_lsh_planes *planes, const struct vdb_tree *index,
+static grebe_status check_table(struct walk *w, const struct vdb_lsh_planes *planes, const struct repo_tree *index,
                                 uint32_t table, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
+    struct repo_tree t = { 0 };
     char name[LSH_TABLE_NAME], quoted[80];
     bool is_there = false;
 
@@ -109,7 +109,7 @@ static grebe_status check_table(struct walk *w, const struct vdb_lsh_planes *pla
     if (st == GREBE_OK && (w->at != w->n || !is_there)) {
         st = fail_bucket(err);
     }
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return error_wrap(err, st, "index/lsh-v1/%s", name);
 }
 
@@ -119,7 +119,7 @@ static grebe_status check_tables(struct vdb_snapshot *s, uint64_t *checked, greb
     struct walk w = { .s = s, .n = s->lsh->n, .n_bits = (uint32_t)c->signature_bits };
     struct arena ar = ARENA_INIT(s->a);
     struct vdb_lsh_planes *planes = NULL;
-    struct vdb_tree index = { 0 };
+    struct repo_tree index = { 0 };
     const size_t n_tables = w.n == 0 ? 0 : (size_t)c->tables; /* tables without entries are absent */
     grebe_status st;
 
@@ -139,7 +139,7 @@ static grebe_status check_tables(struct vdb_snapshot *s, uint64_t *checked, greb
     }
     *checked = (uint64_t)n_tables * w.n;
 out:
-    vdb_tree_release(&index);
+    repo_tree_release(&index);
     vdb_lsh_planes_free(planes);
     arena_release(&ar);
     return st;

@@ -17,7 +17,7 @@ extern const char lsh_vector_magic[8]; /* "GTVDBV01", without a NUL */
 /** A point of a snapshot or of what is written. */
 struct lsh_point {
     unsigned char digest[VDB_DIGEST_BYTES];
-    struct vdb_oid tree; /* id.json, payload.json, vector.f32le */
+    struct repo_oid tree; /* id.json, payload.json, vector.f32le */
     struct vdb_place at;
 };
 
@@ -38,9 +38,9 @@ void lsh_prefix_name(const char *signature_name, char prefix[3]);
 void lsh_table_name(uint32_t table, char name[LSH_TABLE_NAME]);
 
 /** The tree index/lsh-v1 of a snapshot. */
-grebe_status lsh_index_open(struct vdb_snapshot *s, struct vdb_tree *out, grebe_error *err);
+grebe_status lsh_index_open(struct vdb_snapshot *s, struct repo_tree *out, grebe_error *err);
 /** An entry that is a tree, read; *is_there false: no such entry. */
-grebe_status lsh_subtree(struct vdb_repo *r, const struct vdb_tree *t, const char *name, struct vdb_tree *out,
+grebe_status lsh_subtree(struct repo *r, const struct repo_tree *t, const char *name, struct repo_tree *out,
                          bool *is_there, grebe_error *err);
 
 #endif

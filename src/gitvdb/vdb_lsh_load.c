@@ -29,16 +29,16 @@ struct loader {
     struct buf payloads, floats;
 };
 
-static grebe_status read_blob(struct loader *l, const struct vdb_tree *t, const char *name, struct region **region,
+static grebe_status read_blob(struct loader *l, const struct repo_tree *t, const char *name, struct region **region,
                               const unsigned char **bytes, size_t *len, grebe_error *err)
 {
-    const struct vdb_tree_entry *e = vdb_tree_find(t, name);
+    const struct repo_tree_entry *e = repo_tree_find(t, name);
 
     if (e == NULL || (e->mode & 0170000) != 0100000) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a blob, found %s", name,
                           e == NULL ? "nothing" : "something else");
     }
-    return vdb_object_need(l->s->repo, &e->oid, VDB_BLOB, region, bytes, len, err);
+    return repo_object_need(l->s->repo, &e->oid, REPO_BLOB, region, bytes, len, err);
 }
 
 /* {"type":"string","value":"…"} or {"type":"uint","value":N}, and nothing else: printed again it has the same bytes. */
@@ -109,9 +109,9 @@ static grebe_status take_payload(struct loader *l, const unsigned char *bytes, s
 }
 
 /* One point tree. The hash in its path is that of its id. */
-static grebe_status take_point(struct loader *l, const struct vdb_tree_entry *e, grebe_error *err)
+static grebe_status take_point(struct loader *l, const struct repo_tree_entry *e, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
+    struct repo_tree t = { 0 };
     struct region *regions[3] = { NULL };
     const unsigned char *bytes = NULL;
     size_t len = 0;
@@ -120,10 +120,10 @@ static grebe_status take_point(struct loader *l, const struct vdb_tree_entry *e,
     char name[LSH_HASH_HEX + 1];
     grebe_status st = GREBE_OK;
 
-    if (!vdb_entry_is_tree(e)) {
+    if (!repo_entry_is_tree(e)) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "expected a tree, found mode %o", (unsigned)e->mode);
     }
-    GREBE_TRY(vdb_tree_read(l->s->repo, &e->oid, &t, err));
+    GREBE_TRY(repo_tree_read(l->s->repo, &e->oid, &t, err));
     GREBE_TRY(read_blob(l, &t, "id.json", &regions[0], &bytes, &len, err));
     GREBE_TRY(parse_id(l, bytes, len, &p.id, err));
     vdb_id_digest(&p.id, point.digest);
@@ -143,13 +143,13 @@ out:
     for (int i = 0; i < 3; i++) {
         region_drop(regions[i]);
     }
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return st;
 }
 
-static grebe_status take_prefix(struct loader *l, const struct vdb_tree *points, const char *prefix, grebe_error *err)
+static grebe_status take_prefix(struct loader *l, const struct repo_tree *points, const char *prefix, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
+    struct repo_tree t = { 0 };
     bool is_there = false;
     char quoted[80];
 
@@ -162,7 +162,7 @@ static grebe_status take_prefix(struct loader *l, const struct vdb_tree *points,
         }
         error_wrap(err, st, "%s/%s", prefix, error_quote(quoted, sizeof quoted, name, strlen(name)));
     }
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return st;
 }
 
@@ -270,7 +270,7 @@ static grebe_status keep_points(struct loader *l, grebe_error *err)
     return GREBE_OK;
 }
 
-grebe_status vdb_lsh_load(struct vdb_snapshot *s, const struct vdb_tree *points, grebe_error *err)
+grebe_status vdb_lsh_load(struct vdb_snapshot *s, const struct repo_tree *points, grebe_error *err)
 {
     struct loader l = { .s = s,
                         .ar = ARENA_INIT(s->a),

@@ -18,22 +18,22 @@ struct lsh_search {
     struct arena ar;
     uint32_t n_tables, n_bits;
     uint64_t *signatures;    /* shape [n_tables]: of the query */
-    struct vdb_tree index;   /* lsh-v1 */
-    struct vdb_tree *tables; /* shape [n_tables], read when first looked into */
+    struct repo_tree index;   /* lsh-v1 */
+    struct repo_tree *tables; /* shape [n_tables], read when first looked into */
     bool *is_read, *is_there;
     bool *is_taken;          /* shape [points] */
     uint64_t n_taken, candidate_limit;
 };
 
-static grebe_status take_bucket(struct lsh_search *l, const struct vdb_tree *bucket, struct vdb_search_stats *stats,
+static grebe_status take_bucket(struct lsh_search *l, const struct repo_tree *bucket, struct vdb_search_stats *stats,
                                 grebe_error *err)
 {
     const struct vdb_lsh_points *points = l->s->lsh;
 
     for (size_t i = 0; i < bucket->n; i++) {
-        const struct vdb_tree_entry *e = &bucket->entries[i];
+        const struct repo_tree_entry *e = &bucket->entries[i];
         const size_t at = lsh_find(points, e->name);
-        if (at == points->n || !vdb_oid_equal(&e->oid, &points->points[at].tree)) {
+        if (at == points->n || !repo_oid_equal(&e->oid, &points->points[at].tree)) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "entry %zu: expected a point of the collection, found another", i);
         }
         if (l->is_taken[at]) {
@@ -53,7 +53,7 @@ static grebe_status take_bucket(struct lsh_search *l, const struct vdb_tree *buc
 static grebe_status visit(struct lsh_search *l, uint32_t table, uint64_t signature, struct vdb_search_stats *stats,
                           grebe_error *err)
 {
-    struct vdb_tree prefixes = { 0 }, bucket = { 0 };
+    struct repo_tree prefixes = { 0 }, bucket = { 0 };
     char name[LSH_SIGNATURE_HEX + 1], prefix[3], table_name[LSH_TABLE_NAME];
     bool is_there = false;
     grebe_status st = GREBE_OK;
@@ -75,8 +75,8 @@ static grebe_status visit(struct lsh_search *l, uint32_t table, uint64_t signatu
         st = take_bucket(l, &bucket, stats, err);
     }
 out:
-    vdb_tree_release(&bucket);
-    vdb_tree_release(&prefixes);
+    repo_tree_release(&bucket);
+    repo_tree_release(&prefixes);
     return error_wrap(err, st, "index/lsh-v1/%s/%s/%s", table_name, prefix, name);
 }
 
@@ -192,9 +192,9 @@ grebe_status vdb_lsh_search(struct vdb_snapshot *s, const struct vdb_work *work,
     st = vdb_topk_finish(&top, s, work, hits, n, err);
 out:
     for (uint32_t t = 0; l.tables != NULL && t < l.n_tables; t++) {
-        vdb_tree_release(&l.tables[t]);
+        repo_tree_release(&l.tables[t]);
     }
-    vdb_tree_release(&l.index);
+    repo_tree_release(&l.index);
     vdb_topk_release(&top);
     arena_release(&l.ar);
     return st;

@@ -15,7 +15,7 @@
  */
 
 struct writer {
-    struct vdb_pack *pack;
+    struct repo_pack *pack;
     const struct vdb_built *b;
     struct lsh_point *points; /* shape [n], ascending by digest */
     size_t n;
@@ -28,7 +28,7 @@ struct signed_point {
     uint32_t index; /* of the point: ascending by digest */
 };
 
-static grebe_status put_entry(struct buf *tree, const char *mode, const char *name, const struct vdb_oid *oid,
+static grebe_status put_entry(struct buf *tree, const char *mode, const char *name, const struct repo_oid *oid,
                               grebe_error *err)
 {
     grebe_status st = buf_printf(tree, err, "%s %s", mode, name);
@@ -40,9 +40,9 @@ static grebe_status put_entry(struct buf *tree, const char *mode, const char *na
 
 static const char mode_tree[] = "40000", mode_blob[] = "100644";
 
-static grebe_status add_tree(struct writer *w, const struct buf *tree, struct vdb_oid *oid, grebe_error *err)
+static grebe_status add_tree(struct writer *w, const struct buf *tree, struct repo_oid *oid, grebe_error *err)
 {
-    return vdb_pack_add(w->pack, VDB_TREE, tree->data, tree->len, -1, oid, err);
+    return repo_pack_add(w->pack, REPO_TREE, tree->data, tree->len, -1, oid, err);
 }
 
 /* ---- points ---- */
@@ -64,21 +64,21 @@ static grebe_status write_point(struct writer *w, struct lsh_point *p, grebe_err
     const struct vdb_id id = vdb_rows_id(&part->ids, p->at.row);
     struct buf *s = &w->scratch;
     unsigned char dim_bytes[4];
-    struct vdb_oid oid_id, oid_payload, oid_vector;
+    struct repo_oid oid_id, oid_payload, oid_vector;
     size_t len = 0;
     grebe_status st;
 
     buf_clear(s);
     GREBE_TRY(put_id(s, &id, err));
-    GREBE_TRY(vdb_pack_add(w->pack, VDB_BLOB, s->data, s->len, -1, &oid_id, err));
+    GREBE_TRY(repo_pack_add(w->pack, REPO_BLOB, s->data, s->len, -1, &oid_id, err));
     const unsigned char *payload = vdb_rows_get(&part->payloads, p->at.row, &len);
-    GREBE_TRY(vdb_pack_add(w->pack, VDB_BLOB, payload, len, -1, &oid_payload, err));
+    GREBE_TRY(repo_pack_add(w->pack, REPO_BLOB, payload, len, -1, &oid_payload, err));
     buf_clear(s);
     store_le32(dim_bytes, dim);
     GREBE_TRY(buf_put(s, lsh_vector_magic, sizeof lsh_vector_magic, err));
     GREBE_TRY(buf_put(s, dim_bytes, sizeof dim_bytes, err));
     GREBE_TRY(buf_put(s, part->vectors.values + (size_t)p->at.row * dim, dim * sizeof(float), err));
-    GREBE_TRY(vdb_pack_add(w->pack, VDB_BLOB, s->data, s->len, -1, &oid_vector, err));
+    GREBE_TRY(repo_pack_add(w->pack, REPO_BLOB, s->data, s->len, -1, &oid_vector, err));
     buf_clear(s);
     GREBE_TRY(put_entry(s, mode_blob, "id.json", &oid_id, err));
     GREBE_TRY(put_entry(s, mode_blob, "payload.json", &oid_payload, err));
@@ -88,11 +88,11 @@ out:
     return st;
 }
 
-static grebe_status write_points(struct writer *w, struct vdb_oid *out, grebe_error *err)
+static grebe_status write_points(struct writer *w, struct repo_oid *out, grebe_error *err)
 {
     struct buf top = BUF_INIT(w->b->a), prefix = BUF_INIT(w->b->a);
     char name[LSH_HASH_HEX + 1], prefix_name[3];
-    struct vdb_oid oid;
+    struct repo_oid oid;
     grebe_status st = GREBE_OK;
 
     for (size_t begin = 0, end = 0; begin < w->n; begin = end) {
@@ -125,12 +125,12 @@ static int compare_signed(const void *a, const void *b)
 }
 
 /* One table from its entries in order: buckets into prefixes, prefixes into the table. */
-static grebe_status write_table(struct writer *w, const struct signed_point *e, uint32_t n_bits, struct vdb_oid *out,
+static grebe_status write_table(struct writer *w, const struct signed_point *e, uint32_t n_bits, struct repo_oid *out,
                                 grebe_error *err)
 {
     struct buf table = BUF_INIT(w->b->a), prefix = BUF_INIT(w->b->a), bucket = BUF_INIT(w->b->a);
     char hash[LSH_HASH_HEX + 1], name[LSH_SIGNATURE_HEX + 1], prefix_name[3], next_prefix[3];
-    struct vdb_oid oid;
+    struct repo_oid oid;
     grebe_status st = GREBE_OK;
 
     for (size_t begin = 0, end = 0; begin < w->n; begin = end) {
@@ -161,14 +161,14 @@ out:
     return st;
 }
 
-static grebe_status write_tables(struct writer *w, struct vdb_oid *out, grebe_error *err)
+static grebe_status write_tables(struct writer *w, struct repo_oid *out, grebe_error *err)
 {
     const struct vdb_config *c = &w->b->meta.config;
     struct vdb_lsh_planes *planes = NULL;
     struct arena ar = ARENA_INIT(w->b->a);
     struct buf tree = BUF_INIT(w->b->a);
     struct signed_point *signed_points = NULL;
-    struct vdb_tree_entry *entries = NULL;
+    struct repo_tree_entry *entries = NULL;
     const size_t n_tables = w->n == 0 ? 0 : (size_t)c->tables;
     grebe_status st;
 
@@ -196,7 +196,7 @@ static grebe_status write_tables(struct writer *w, struct vdb_oid *out, grebe_er
         }
         GREBE_TRY(write_table(w, signed_points, (uint32_t)c->signature_bits, &entries[t].oid, err));
     }
-    GREBE_TRY(vdb_tree_encode(entries, n_tables, &tree, err));
+    GREBE_TRY(repo_tree_encode(entries, n_tables, &tree, err));
     GREBE_TRY(add_tree(w, &tree, out, err));
     buf_clear(&tree);
     GREBE_TRY(put_entry(&tree, mode_tree, "lsh-v1", out, err));
@@ -238,11 +238,11 @@ static grebe_status list_points(struct writer *w, struct arena *ar, grebe_error 
     return GREBE_OK;
 }
 
-grebe_status vdb_lsh_write(struct vdb_pack *p, const struct vdb_built *points, struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_lsh_write(struct repo_pack *p, const struct vdb_built *points, struct repo_oid *root, grebe_error *err)
 {
     struct writer w = { .pack = p, .b = points, .scratch = BUF_INIT(points->a) };
     struct arena ar = ARENA_INIT(points->a);
-    struct vdb_oid points_oid, index_oid, meta_oid;
+    struct repo_oid points_oid, index_oid, meta_oid;
     grebe_status st;
 
     GREBE_TRY(list_points(&w, &ar, err));
@@ -250,7 +250,7 @@ grebe_status vdb_lsh_write(struct vdb_pack *p, const struct vdb_built *points, s
     GREBE_TRY(write_tables(&w, &index_oid, err));
     buf_clear(&w.scratch);
     GREBE_TRY(vdb_meta_encode(&points->meta, &w.scratch, err));
-    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, w.scratch.data, w.scratch.len, -1, &meta_oid, err));
+    GREBE_TRY(repo_pack_add(p, REPO_BLOB, w.scratch.data, w.scratch.len, -1, &meta_oid, err));
     buf_clear(&w.scratch);
     GREBE_TRY(put_entry(&w.scratch, mode_tree, "index", &index_oid, err));
     GREBE_TRY(put_entry(&w.scratch, mode_blob, "meta.json", &meta_oid, err));

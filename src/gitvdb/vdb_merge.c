@@ -128,7 +128,7 @@ static grebe_status list_conflicts(struct merge *m, grebe_error *err)
         return mem_fail(err, m->conflicts.len, "conflicts");
     }
     memcpy(list, m->conflicts.data, m->conflicts.len);
-    vdb_oid_hex(&ours_of(m)->root, r->root);
+    repo_oid_hex(&ours_of(m)->root, r->root);
     r->count = n;
     vdb_object_begin(&o, &r->ar, 2);
     vdb_object_add(&o, "conflicts", vdb_list(list, n));
@@ -150,12 +150,12 @@ static int compare_places(const void *x, const void *y)
 static grebe_status open_sides(struct merge *m, grebe_error *err)
 {
     struct vdb_step *step = m->step;
-    struct vdb_oid theirs_root, base_commit;
-    struct vdb_commit base;
+    struct repo_oid theirs_root, base_commit;
+    struct repo_commit base;
     struct arena ar = ARENA_INIT(step->vdb->a);
     bool is_commit;
     grebe_status st;
-    GREBE_TRY(vdb_revision(step->vdb->repo, m->job->revision, &is_commit, &step->second_parent, &theirs_root, err));
+    GREBE_TRY(repo_revision(step->vdb->repo, m->job->revision, &is_commit, &step->second_parent, &theirs_root, err));
     if (!is_commit) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "expected a commit to merge, found a tree");
         goto out;
@@ -168,13 +168,13 @@ static grebe_status open_sides(struct merge *m, grebe_error *err)
                         (unsigned)y->dimension);
         goto out;
     }
-    st = vdb_merge_base(step->vdb->repo, &step->commit, &step->second_parent, &base_commit, err);
+    st = repo_merge_base(step->vdb->repo, &step->commit, &step->second_parent, &base_commit, err);
     if (st == GREBE_ENOTFOUND) {
         st = GREBE_OK;
         goto out;
     }
     GREBE_TRY(st);
-    GREBE_TRY(vdb_commit_read(step->vdb->repo, &base_commit, &ar, &base, err));
+    GREBE_TRY(repo_commit_read(step->vdb->repo, &base_commit, &ar, &base, err));
     GREBE_TRY(vdb_view_open(step->vdb, &base.root, &m->base, err));
 out:
     arena_release(&ar);

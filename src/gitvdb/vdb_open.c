@@ -8,7 +8,7 @@
 grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode mode, grebe_vdb **out,
                             grebe_error *err)
 {
-    static const enum vdb_repo_mode modes[] = { VDB_REPO_EXISTING, VDB_REPO_CREATE, VDB_REPO_INIT, VDB_REPO_INIT_BARE };
+    static const enum repo_mode modes[] = { REPO_EXISTING, REPO_CREATE, REPO_INIT, REPO_INIT_BARE };
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     *out = NULL;
     GREBE_CHECK_ARG(err, mode >= GREBE_VDB_EXISTING && mode <= GREBE_VDB_INIT_BARE);
@@ -20,7 +20,7 @@ grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode
     vdb->ctx = ctx;
     vdb->a = ctx->caller_allocator; /* blobs grow a little with each version: blocks kept by size would pile up */
     pthread_mutex_init(&vdb->lock, NULL);
-    grebe_status st = vdb_repo_open(ctx, path, modes[mode], &vdb->repo, err);
+    grebe_status st = repo_open(ctx, path, modes[mode], &vdb->repo, err);
     if (st != GREBE_OK) {
         grebe_vdb_close(vdb);
         return st;
@@ -37,7 +37,7 @@ void grebe_vdb_close(grebe_vdb *vdb)
     for (int i = 0; i < VDB_VIEWS; i++) {
         vdb_view_drop(vdb->views[i]);
     }
-    vdb_repo_close(vdb->repo);
+    repo_close(vdb->repo);
     pthread_mutex_destroy(&vdb->lock);
     mem_free(vdb->a, vdb, sizeof *vdb);
 }
@@ -69,13 +69,13 @@ static struct vdb_view *use_view(grebe_vdb *vdb, int i)
     return v;
 }
 
-grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vdb_view **out, grebe_error *err)
+grebe_status vdb_view_open(grebe_vdb *vdb, const struct repo_oid *root, struct vdb_view **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;
     pthread_mutex_lock(&vdb->lock);
     for (int i = 0; i < VDB_VIEWS && *out == NULL; i++) {
-        if (vdb->views[i] != NULL && vdb_oid_equal(&vdb->views[i]->snapshot->root, root)) {
+        if (vdb->views[i] != NULL && repo_oid_equal(&vdb->views[i]->snapshot->root, root)) {
             *out = use_view(vdb, i);
         }
     }
@@ -96,21 +96,21 @@ grebe_status vdb_view_open(grebe_vdb *vdb, const struct vdb_oid *root, struct vd
     return st;
 }
 
-grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct repo_oid *root, grebe_error *err)
 {
-    struct vdb_oid commit;
+    struct repo_oid commit;
     bool is_commit;
-    grebe_status st = vdb_name_check(name, err);
-    st = st == GREBE_OK ? vdb_ref_read(vdb->repo, name, &commit, root, err) : st;
+    grebe_status st = repo_name_check(name, err);
+    st = st == GREBE_OK ? repo_ref_read(vdb->repo, name, &commit, root, err) : st;
     if (st == GREBE_OK && at != NULL) {
-        st = vdb_revision(vdb->repo, at, &is_commit, &commit, root, err);
+        st = repo_revision(vdb->repo, at, &is_commit, &commit, root, err);
     }
     return st;
 }
 
 grebe_status vdb_view_of(grebe_vdb *vdb, const char *name, const char *at, struct vdb_view **out, grebe_error *err)
 {
-    struct vdb_oid root;
+    struct repo_oid root;
     *out = NULL;
     grebe_status st = vdb_resolve(vdb, name, at, &root, err);
     return st == GREBE_OK ? error_wrap(err, vdb_view_open(vdb, &root, out, err), "collection %s", name) : st;
@@ -185,11 +185,11 @@ grebe_status grebe_vdb_describe(grebe_vdb *vdb, grebe_vdb_result **out, grebe_er
     *out = NULL;
     grebe_status st = vdb_result_new(vdb, &r, err);
     if (st == GREBE_OK) {
-        const char *path = vdb_repo_path(vdb->repo);
+        const char *path = repo_path(vdb->repo);
         char *own = arena_str(&r->ar, path, strlen(path));
         vdb_object_begin(&o, &r->ar, 3);
         o.is_failed = o.is_failed || own == NULL;
-        vdb_object_add(&o, "bare", vdb_bool(vdb_repo_is_bare(vdb->repo)));
+        vdb_object_add(&o, "bare", vdb_bool(repo_is_bare(vdb->repo)));
         vdb_object_add(&o, "collections", vdb_list(NULL, 0));
         vdb_object_add(&o, "repository", vdb_text(own == NULL ? "" : own));
         st = vdb_object_end(&o, &r->value, err);
@@ -204,7 +204,7 @@ grebe_status grebe_vdb_info(grebe_vdb *vdb, const char *name, const char *at, gr
     grebe_status st = vdb_result_new(vdb, &r, err);
     st = st == GREBE_OK ? vdb_view_of(vdb, name, at, &r->view, err) : st;
     if (st == GREBE_OK) {
-        vdb_oid_hex(&r->view->snapshot->root, r->root);
+        repo_oid_hex(&r->view->snapshot->root, r->root);
         r->count = r->view->snapshot->meta.point_count;
         st = vdb_info_value(&r->ar, name, r->view->snapshot, at != NULL, &r->value, err);
     }
@@ -224,7 +224,7 @@ grebe_status grebe_vdb_list(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error 
     if (st != GREBE_OK) {
         return st;
     }
-    GREBE_TRY(vdb_ref_list(vdb->repo, &r->ar, &names, &n, err));
+    GREBE_TRY(repo_ref_list(vdb->repo, &r->ar, &names, &n, err));
     infos = arena_array(&r->ar, n, sizeof *infos);
     if (infos == NULL) {
         st = mem_fail(err, n * sizeof *infos, "a list of collections");

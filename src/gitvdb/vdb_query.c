@@ -202,7 +202,7 @@ grebe_status grebe_vdb_search(grebe_vdb *vdb, const char *name, const grebe_vdb_
     st = st == GREBE_OK ? vdb_result_new(vdb, &r, err) : st;
     st = st == GREBE_OK ? vdb_view_of(vdb, name, o.at, &r->view, err) : st;
     if (st == GREBE_OK) {
-        vdb_oid_hex(&r->view->snapshot->root, r->root);
+        repo_oid_hex(&r->view->snapshot->root, r->root);
         st = error_wrap(err, run_queries(vdb, r, &q, &o, err), "collection %s", name);
     }
     buf_release(&vectors);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t slot_of(const struct vdb_reach *r, const struct vdb_oid *oid)
+static size_t slot_of(const struct vdb_reach *r, const struct repo_oid *oid)
 {
     uint64_t h;
     memcpy(&h, oid->bytes, sizeof h); /* a hash already */
     size_t i = (size_t)h & (r->n_slots - 1);
-    while (r->slots[i] != 0 && !vdb_oid_equal(&vdb_reach_at(r, r->slots[i] - 1)->oid, oid)) {
+    while (r->slots[i] != 0 && !repo_oid_equal(&vdb_reach_at(r, r->slots[i] - 1)->oid, oid)) {
         i = (i + 1) & (r->n_slots - 1);
     }
     return i;
@@ -32,7 +32,7 @@ static grebe_status grow(struct vdb_reach *r, grebe_error *err)
 }
 
 /* *is_new false: it was there. */
-static grebe_status add(struct vdb_reach *r, const struct vdb_oid *oid, bool *is_new, grebe_error *err)
+static grebe_status add(struct vdb_reach *r, const struct repo_oid *oid, bool *is_new, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if ((vdb_reach_count(r) + 1) * 2 > r->n_slots) {
@@ -51,38 +51,38 @@ out:
 
 static int compare_reached(const void *x, const void *y)
 {
-    return memcmp(x, y, sizeof(struct vdb_oid)); /* the id is the first member */
+    return memcmp(x, y, sizeof(struct repo_oid)); /* the id is the first member */
 }
 
-grebe_status vdb_reach_walk(struct vdb_repo *repo, const grebe_allocator *a, const struct vdb_oid *root,
+grebe_status vdb_reach_walk(struct repo *repo, const grebe_allocator *a, const struct repo_oid *root,
                             struct vdb_reach *out, grebe_error *err)
 {
     struct vdb_reach *r = out;
-    struct vdb_tree tree = { 0 };
+    struct repo_tree tree = { 0 };
     bool is_new;
     grebe_status st;
     *r = (struct vdb_reach){ .a = a, .objects = BUF_INIT(a) };
     GREBE_TRY(add(r, root, &is_new, err));
     for (size_t i = 0; i < vdb_reach_count(r); i++) { /* grows while it is walked */
         struct vdb_reached one = *vdb_reach_at(r, i);
-        enum vdb_object type;
-        GREBE_TRY(vdb_object_stat(repo, &one.oid, &type, &one.bytes, err));
+        enum repo_object type;
+        GREBE_TRY(repo_object_stat(repo, &one.oid, &type, &one.bytes, err));
         memcpy(r->objects.data + i * sizeof one, &one, sizeof one);
-        if (type != VDB_TREE) {
+        if (type != REPO_TREE) {
             continue;
         }
-        GREBE_TRY(vdb_tree_read(repo, &one.oid, &tree, err));
+        GREBE_TRY(repo_tree_read(repo, &one.oid, &tree, err));
         for (size_t e = 0; e < tree.n; e++) {
             if ((tree.entries[e].mode & 0170000) != 0160000) { /* a submodule's commit is not here */
                 GREBE_TRY(add(r, &tree.entries[e].oid, &is_new, err));
             }
         }
-        vdb_tree_release(&tree);
-        tree = (struct vdb_tree){ 0 };
+        repo_tree_release(&tree);
+        tree = (struct repo_tree){ 0 };
     }
     qsort(r->objects.data, vdb_reach_count(r), sizeof(struct vdb_reached), compare_reached);
 out:
-    vdb_tree_release(&tree);
+    repo_tree_release(&tree);
     return st;
 }
 

@@ -4,7 +4,7 @@
 
 /* All objects that a root tree reaches, each once, with the bytes of their content. */
 
-#include "gitvdb/vdb_repo.h"
+#include "git/git_repo.h"
 
 struct vdb_reach {
     const grebe_allocator *a;
@@ -14,12 +14,12 @@ struct vdb_reach {
 };
 
 struct vdb_reached {
-    struct vdb_oid oid;
+    struct repo_oid oid;
     uint64_t bytes;
 };
 
 /** @param out Owned: vdb_reach_release(). Cost: every tree is read, blobs are only asked for their size. */
-grebe_status vdb_reach_walk(struct vdb_repo *r, const grebe_allocator *a, const struct vdb_oid *root, struct vdb_reach *out,
+grebe_status vdb_reach_walk(struct repo *r, const grebe_allocator *a, const struct repo_oid *root, struct vdb_reach *out,
                             grebe_error *err);
 static inline size_t vdb_reach_count(const struct vdb_reach *r) { return r->objects.len / sizeof(struct vdb_reached); }
 static inline const struct vdb_reached *vdb_reach_at(const struct vdb_reach *r, size_t i)

@@ -119,7 +119,7 @@ static grebe_status begin_read(grebe_vdb *vdb, const char *name, const grebe_vdb
     st = st == GREBE_OK ? vdb_result_new(vdb, r, err) : st;
     st = st == GREBE_OK ? vdb_view_of(vdb, name, o->at, &(*r)->view, err) : st;
     if (st == GREBE_OK) {
-        vdb_oid_hex(&(*r)->view->snapshot->root, (*r)->root);
+        repo_oid_hex(&(*r)->view->snapshot->root, (*r)->root);
     }
     return st;
 }

@@ -93,14 +93,14 @@ struct vdb_value vdb_list(const struct vdb_value *items, size_t n)
     return (struct vdb_value){ .type = VDB_ARRAY, .array = { items, n } };
 }
 
-struct vdb_value vdb_oid_value(struct vdb_object_maker *o, const struct vdb_oid *oid)
+struct vdb_value vdb_oid_value(struct vdb_object_maker *o, const struct repo_oid *oid)
 {
-    char *hex = arena_alloc(o->ar, VDB_OID_HEX + 1);
+    char *hex = arena_alloc(o->ar, REPO_OID_HEX + 1);
     if (hex == NULL) {
         o->is_failed = true;
         return vdb_null();
     }
-    vdb_oid_hex(oid, hex);
+    repo_oid_hex(oid, hex);
     return vdb_text(hex);
 }
 
@@ -198,12 +198,12 @@ grebe_status vdb_info_value(struct arena *ar, const char *name, const struct vdb
 
 grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
 {
-    static const struct vdb_oid none;
+    static const struct repo_oid none;
     grebe_vdb_result *r;
     struct vdb_object_maker o;
     grebe_status st = vdb_result_new(vdb, &r, err);
     if (st == GREBE_OK) {
-        vdb_oid_hex(&none, r->root); /* its length is that of any root */
+        repo_oid_hex(&none, r->root); /* its length is that of any root */
         vdb_object_begin(&o, &r->ar, 2);
         vdb_object_add(&o, "root", vdb_text(r->root));
         vdb_object_add(&o, "affected_points", vdb_uint(0));
@@ -213,9 +213,9 @@ grebe_status vdb_write_result_new(const grebe_vdb *vdb, grebe_vdb_result **out, 
     return vdb_result_end(st, &r, out);
 }
 
-void vdb_write_result_fill(grebe_vdb_result *r, const struct vdb_oid *root, uint64_t affected)
+void vdb_write_result_fill(grebe_vdb_result *r, const struct repo_oid *root, uint64_t affected)
 {
-    vdb_oid_hex(root, r->root);
+    repo_oid_hex(root, r->root);
     r->count = affected;
     r->written[1].value = vdb_uint(affected);
 }

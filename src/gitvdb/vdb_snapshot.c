@@ -14,15 +14,15 @@ static const struct {
 
 /* ---- trees on the way ---- */
 
-static grebe_status find_entry(const struct vdb_tree *t, const char *path, const char *name,
-                               bool is_tree, struct vdb_oid *oid, grebe_error *err)
+static grebe_status find_entry(const struct repo_tree *t, const char *path, const char *name,
+                               bool is_tree, struct repo_oid *oid, grebe_error *err)
 {
-    const struct vdb_tree_entry *e = vdb_tree_find(t, name);
+    const struct repo_tree_entry *e = repo_tree_find(t, name);
     const char *kind = is_tree ? "tree" : "blob";
     if (e == NULL) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s%s: expected a %s, found nothing", path, name, kind);
     }
-    if (vdb_entry_is_tree(e) != is_tree || (!is_tree && (e->mode & 0170000) != 0100000)) {
+    if (repo_entry_is_tree(e) != is_tree || (!is_tree && (e->mode & 0170000) != 0100000)) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s%s: expected a %s, found mode %o", path, name, kind,
                           (unsigned)e->mode);
     }
@@ -46,16 +46,16 @@ static uint32_t shard_from_name(const char *name, const char *ending)
     return shard < VDB_SHARDS ? shard : VDB_SHARDS;
 }
 
-static grebe_status list_shards(struct vdb_snapshot *s, const struct vdb_oid *folder, int kind,
+static grebe_status list_shards(struct vdb_snapshot *s, const struct repo_oid *folder, int kind,
                                 uint64_t *seen, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
+    struct repo_tree t = { 0 };
     char quoted[96];
     grebe_status st;
-    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, folder, &t, err), "points/%s", part_names[kind].folder));
+    GREBE_TRY(error_wrap(err, repo_tree_read(s->repo, folder, &t, err), "points/%s", part_names[kind].folder));
     *seen = 0;
     for (size_t i = 0; i < t.n; i++) {
-        const struct vdb_tree_entry *e = &t.entries[i];
+        const struct repo_tree_entry *e = &t.entries[i];
         uint32_t shard = shard_from_name(e->name, part_names[kind].ending);
         if (shard == VDB_SHARDS || (e->mode & 0170000) != 0100000) {
             error_quote(quoted, sizeof quoted, e->name, strlen(e->name));
@@ -69,16 +69,16 @@ static grebe_status list_shards(struct vdb_snapshot *s, const struct vdb_oid *fo
         *seen |= UINT64_C(1) << shard;
     }
 out:
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return st;
 }
 
-static grebe_status open_points(struct vdb_snapshot *s, const struct vdb_tree *points, grebe_error *err)
+static grebe_status open_points(struct vdb_snapshot *s, const struct repo_tree *points, grebe_error *err)
 {
     uint64_t seen[VDB_PART_KINDS];
     grebe_status st = GREBE_OK;
     for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
-        struct vdb_oid folder;
+        struct repo_oid folder;
         GREBE_TRY(find_entry(points, "points/", part_names[kind].folder, true, &folder, err));
         GREBE_TRY(list_shards(s, &folder, kind, &seen[kind], err));
         if (seen[kind] != seen[0]) {
@@ -96,9 +96,9 @@ out:
     return st;
 }
 
-static grebe_status read_meta(struct vdb_snapshot *s, const struct vdb_tree *top, grebe_error *err)
+static grebe_status read_meta(struct vdb_snapshot *s, const struct repo_tree *top, grebe_error *err)
 {
-    struct vdb_oid oid;
+    struct repo_oid oid;
     struct region *region = NULL;
     const unsigned char *bytes;
     size_t len;
@@ -107,7 +107,7 @@ static grebe_status read_meta(struct vdb_snapshot *s, const struct vdb_tree *top
     if (st != GREBE_OK) {
         return st;
     }
-    GREBE_TRY(vdb_object_need(s->repo, &oid, VDB_BLOB, &region, &bytes, &len, err));
+    GREBE_TRY(repo_object_need(s->repo, &oid, REPO_BLOB, &region, &bytes, &len, err));
     st = vdb_meta_parse(&s->ar, bytes, len, &s->meta, err);
 out:
     region_drop(region);
@@ -130,11 +130,11 @@ static void drop_index(struct vdb_snapshot *s)
     s->codebook_region = NULL;
 }
 
-grebe_status vdb_snapshot_open(struct vdb_repo *repo, const struct vdb_oid *root,
+grebe_status vdb_snapshot_open(struct repo *repo, const struct repo_oid *root,
                                const grebe_allocator *a, struct vdb_snapshot **out, grebe_error *err)
 {
-    struct vdb_tree top = { 0 }, points = { 0 };
-    struct vdb_oid points_oid;
+    struct repo_tree top = { 0 }, points = { 0 };
+    struct repo_oid points_oid;
     grebe_status st;
     *out = NULL;
     struct vdb_snapshot *s = mem_alloc_zero(a, sizeof *s);
@@ -149,19 +149,19 @@ grebe_status vdb_snapshot_open(struct vdb_repo *repo, const struct vdb_oid *root
     for (uint32_t i = 0; i < VDB_SHARDS; i++) {
         pthread_mutex_init(&s->shards[i].lock, NULL);
     }
-    GREBE_TRY(vdb_tree_read(repo, root, &top, err));
+    GREBE_TRY(repo_tree_read(repo, root, &top, err));
     GREBE_TRY(find_entry(&top, "", "points", true, &points_oid, err));
     GREBE_TRY(find_entry(&top, "", "index", true, &s->index_oid, err));
     GREBE_TRY(read_meta(s, &top, err));
-    st = vdb_tree_read(repo, &points_oid, &points, err);
+    st = repo_tree_read(repo, &points_oid, &points, err);
     if (st != GREBE_OK) {
         error_wrap(err, st, "points");
         goto out;
     }
     st = s->meta.format == 1 ? vdb_lsh_load(s, &points, err) : open_points(s, &points, err);
 out:
-    vdb_tree_release(&points);
-    vdb_tree_release(&top);
+    repo_tree_release(&points);
+    repo_tree_release(&top);
     if (st != GREBE_OK) {
         vdb_snapshot_close(s);
         return st;
@@ -234,7 +234,7 @@ static grebe_status load_part(struct vdb_snapshot *s, uint32_t index, int kind, 
     const unsigned char *bytes;
     size_t len;
     uint32_t n = 0;
-    grebe_status st = vdb_object_need(s->repo, &shard->oids[kind], VDB_BLOB, &region, &bytes, &len, err);
+    grebe_status st = repo_object_need(s->repo, &shard->oids[kind], REPO_BLOB, &region, &bytes, &len, err);
     st = st == GREBE_OK ? open_part(s, shard, kind, bytes, len, &n, err) : st;
     if (st == GREBE_OK && n == 0) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected rows, found an empty shard");
@@ -316,7 +316,7 @@ grebe_status vdb_shard_norms(struct vdb_snapshot *s, uint32_t index, grebe_error
 /* ---- the index of format 2 ---- */
 
 /* "000f.bin" for centroid 15. */
-static grebe_status list_postings(struct vdb_snapshot *s, const struct vdb_tree *postings, grebe_error *err)
+static grebe_status list_postings(struct vdb_snapshot *s, const struct repo_tree *postings, grebe_error *err)
 {
     size_t k = s->meta.centroid_count;
     if (k > VDB_CENTROIDS_MAX || postings->n != k) {
@@ -340,11 +340,11 @@ static grebe_status list_postings(struct vdb_snapshot *s, const struct vdb_tree 
     return GREBE_OK;
 }
 
-static grebe_status read_codebook(struct vdb_snapshot *s, const struct vdb_oid *oid, grebe_error *err)
+static grebe_status read_codebook(struct vdb_snapshot *s, const struct repo_oid *oid, grebe_error *err)
 {
     const unsigned char *bytes;
     size_t len;
-    grebe_status st = vdb_object_need(s->repo, oid, VDB_BLOB, &s->codebook_region, &bytes, &len, err);
+    grebe_status st = repo_object_need(s->repo, oid, REPO_BLOB, &s->codebook_region, &bytes, &len, err);
     st = st == GREBE_OK ? vdb_matrix_open(VDB_MATRIX_CODEBOOK, bytes, len, s->meta.config.dimension,
                                           &s->codebook, err)
                         : st;
@@ -357,23 +357,23 @@ static grebe_status read_codebook(struct vdb_snapshot *s, const struct vdb_oid *
 
 static grebe_status open_index(struct vdb_snapshot *s, grebe_error *err)
 {
-    struct vdb_tree index = { 0 }, ivf = { 0 }, postings = { 0 };
-    struct vdb_oid ivf_oid, postings_oid;
+    struct repo_tree index = { 0 }, ivf = { 0 }, postings = { 0 };
+    struct repo_oid ivf_oid, postings_oid;
     grebe_status st;
-    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &s->index_oid, &index, err), "index"));
+    GREBE_TRY(error_wrap(err, repo_tree_read(s->repo, &s->index_oid, &index, err), "index"));
     GREBE_TRY(find_entry(&index, "index/", "ivf-flat-v2", true, &ivf_oid, err));
-    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &ivf_oid, &ivf, err), "index/ivf-flat-v2"));
+    GREBE_TRY(error_wrap(err, repo_tree_read(s->repo, &ivf_oid, &ivf, err), "index/ivf-flat-v2"));
     GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "codebook.bin", false, &s->codebook_oid, err));
     GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "sample.bin", false, &s->sample_oid, err));
     s->has_sample = true;
     GREBE_TRY(find_entry(&ivf, "index/ivf-flat-v2/", "postings", true, &postings_oid, err));
-    GREBE_TRY(error_wrap(err, vdb_tree_read(s->repo, &postings_oid, &postings, err), "index/ivf-flat-v2/postings"));
+    GREBE_TRY(error_wrap(err, repo_tree_read(s->repo, &postings_oid, &postings, err), "index/ivf-flat-v2/postings"));
     GREBE_TRY(list_postings(s, &postings, err));
     GREBE_TRY(read_codebook(s, &s->codebook_oid, err));
 out:
-    vdb_tree_release(&postings);
-    vdb_tree_release(&ivf);
-    vdb_tree_release(&index);
+    repo_tree_release(&postings);
+    repo_tree_release(&ivf);
+    repo_tree_release(&index);
     return st;
 }
 
@@ -396,7 +396,7 @@ grebe_status vdb_snapshot_posting(struct vdb_snapshot *s, uint32_t c, grebe_erro
         const unsigned char *bytes;
         size_t len;
         struct region *region = NULL;
-        st = vdb_object_need(s->repo, &s->posting_oids[c], VDB_BLOB, &region, &bytes, &len, err);
+        st = repo_object_need(s->repo, &s->posting_oids[c], REPO_BLOB, &region, &bytes, &len, err);
         st = st == GREBE_OK ? vdb_posting_open(bytes, len, &s->postings[c], err) : st;
         if (st == GREBE_OK) {
             s->posting_regions[c] = region;

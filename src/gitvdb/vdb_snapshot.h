@@ -20,7 +20,7 @@ enum { VDB_PART_IDS = 1, VDB_PART_PAYLOADS = 2, VDB_PART_VECTORS = 4, VDB_PART_A
 
 struct vdb_shard {
     pthread_mutex_t lock;                /* of loading */
-    struct vdb_oid oids[VDB_PART_KINDS]; /* ids, payloads, vectors; format 2 */
+    struct repo_oid oids[VDB_PART_KINDS]; /* ids, payloads, vectors; format 2 */
     struct region *regions[VDB_PART_KINDS];
     uint32_t loaded;                     /* VDB_PART_* */
     uint32_t n;                          /* rows; known when any part is loaded */
@@ -31,19 +31,19 @@ struct vdb_shard {
 };
 
 struct vdb_snapshot {
-    struct vdb_repo *repo; /* borrowed */
+    struct repo *repo; /* borrowed */
     const grebe_allocator *a;
-    struct vdb_oid root;
+    struct repo_oid root;
     struct vdb_meta meta;
     struct arena ar;
-    struct vdb_oid index_oid;            /* the tree "index" */
+    struct repo_oid index_oid;            /* the tree "index" */
     struct vdb_shard shards[VDB_SHARDS];
 
     pthread_mutex_t lock;                /* of loading what follows */
     /* format 2, loaded by vdb_snapshot_codebook() and vdb_snapshot_posting() */
-    struct vdb_oid codebook_oid, sample_oid;
+    struct repo_oid codebook_oid, sample_oid;
     bool has_sample; /* sample_oid is known */
-    struct vdb_oid *posting_oids;  /* shape [k]; NULL: not listed yet */
+    struct repo_oid *posting_oids;  /* shape [k]; NULL: not listed yet */
     struct region *codebook_region;
     struct vdb_matrix codebook;
     struct region **posting_regions; /* shape [k] */
@@ -61,7 +61,7 @@ struct vdb_snapshot {
  * @return GREBE_OK; GREBE_ECORRUPT with the path in the tree, expected and found; GREBE_EUNSUPPORTED (format version);
  *         GREBE_EIO; GREBE_ENOMEM.
  */
-grebe_status vdb_snapshot_open(struct vdb_repo *repo, const struct vdb_oid *root,
+grebe_status vdb_snapshot_open(struct repo *repo, const struct repo_oid *root,
                                const grebe_allocator *a, struct vdb_snapshot **out, grebe_error *err);
 void vdb_snapshot_close(struct vdb_snapshot *s);
 

@@ -13,7 +13,7 @@ grebe_status vdb_expect_check(const char *expect_root, grebe_error *err)
             len = 0;
         }
     }
-    if (len == 0 || len > VDB_OID_HEX) {
+    if (len == 0 || len > REPO_OID_HEX) {
         char quoted[64];
         return GREBE_FAIL(err, GREBE_EINVAL, "expected root: expected up to 40 hexadecimal digits, found \"%s\"",
                           error_quote(quoted, sizeof quoted, expect_root, strlen(expect_root)));
@@ -21,10 +21,10 @@ grebe_status vdb_expect_check(const char *expect_root, grebe_error *err)
     return GREBE_OK;
 }
 
-grebe_status vdb_expect_root(const char *expect_root, const struct vdb_oid *root, grebe_error *err)
+grebe_status vdb_expect_root(const char *expect_root, const struct repo_oid *root, grebe_error *err)
 {
-    char hex[VDB_OID_HEX + 1];
-    vdb_oid_hex(root, hex);
+    char hex[REPO_OID_HEX + 1];
+    repo_oid_hex(root, hex);
     if (expect_root != NULL && strcmp(expect_root, hex) != 0) {
         return GREBE_FAIL(err, GREBE_ECONFLICT, "stale collection root: expected %s, actual %s", expect_root, hex);
     }
@@ -58,20 +58,20 @@ grebe_status vdb_step_write(struct vdb_step *step, struct vdb_built *from, struc
     return st;
 }
 
-grebe_status vdb_publish(grebe_vdb *vdb, const char *name, const struct vdb_oid *old, const struct vdb_oid *commit,
-                         struct vdb_pack *pack, grebe_error *err)
+grebe_status vdb_publish(grebe_vdb *vdb, const char *name, const struct repo_oid *old, const struct repo_oid *commit,
+                         struct repo_pack *pack, grebe_error *err)
 {
-    struct vdb_oid now, root;
-    grebe_status st = vdb_ref_read(vdb->repo, name, &now, &root, err);
+    struct repo_oid now, root;
+    grebe_status st = repo_ref_read(vdb->repo, name, &now, &root, err);
     bool is_there = st == GREBE_OK;
     if (st != GREBE_OK && st != GREBE_ENOTFOUND) {
         return st;
     }
-    if (is_there != (old != NULL) || (is_there && !vdb_oid_equal(&now, old))) { /* leaves no pack that nobody needs */
+    if (is_there != (old != NULL) || (is_there && !repo_oid_equal(&now, old))) { /* leaves no pack that nobody needs */
         st = GREBE_FAIL(err, GREBE_ECONFLICT, "somebody else committed meanwhile");
     } else {
-        st = vdb_pack_publish(pack, err);
-        st = st == GREBE_OK ? vdb_ref_update(vdb->repo, name, old, commit, err) : st;
+        st = repo_pack_publish(pack, err);
+        st = st == GREBE_OK ? repo_ref_update(vdb->repo, name, old, commit, err) : st;
         if (err != NULL && st == GREBE_ECONFLICT && (err->flags & GREBE_ERROR_RETRYABLE) != 0) {
             return GREBE_ECONFLICT; /* a lock file */
         }
@@ -96,19 +96,19 @@ bool vdb_may_retry(grebe_status st, const grebe_error *e, unsigned attempt)
 static grebe_status run_step(struct vdb_step *step, const char *expect_root, vdb_make_fn make, void *arg,
                              grebe_error *err)
 {
-    struct vdb_oid root, commit;
+    struct repo_oid root, commit;
     grebe_status st;
-    GREBE_TRY(vdb_ref_read(step->vdb->repo, step->name, &step->commit, &root, err));
+    GREBE_TRY(repo_ref_read(step->vdb->repo, step->name, &step->commit, &root, err));
     GREBE_TRY(vdb_view_open(step->vdb, &root, &step->view, err));
     GREBE_TRY(vdb_expect_root(expect_root, &root, err));
-    GREBE_TRY(vdb_pack_begin(step->vdb->repo, &step->pack, err));
+    GREBE_TRY(repo_pack_begin(step->vdb->repo, &step->pack, err));
     GREBE_TRY(make(arg, step, err));
-    const struct vdb_oid *parents[] = { &step->commit, &step->second_parent };
-    GREBE_TRY(vdb_commit_add(step->pack, &step->root, parents, step->has_second_parent ? 2 : 1, step->message, &commit,
+    const struct repo_oid *parents[] = { &step->commit, &step->second_parent };
+    GREBE_TRY(repo_commit_add(step->pack, &step->root, parents, step->has_second_parent ? 2 : 1, step->message, &commit,
                              err));
     GREBE_TRY(vdb_publish(step->vdb, step->name, &step->commit, &commit, step->pack, err));
 out:
-    vdb_pack_free(step->pack);
+    repo_pack_free(step->pack);
     step->pack = NULL;
     vdb_view_drop(step->view);
     step->view = NULL;
@@ -121,7 +121,7 @@ grebe_status vdb_update(grebe_vdb *vdb, const char *name, const char *expect_roo
     struct vdb_step step;
     grebe_vdb_result *result = NULL;
     *out = NULL;
-    grebe_status st = vdb_name_check(name, err);
+    grebe_status st = repo_name_check(name, err);
     st = st == GREBE_OK ? vdb_expect_check(expect_root, err) : st;
     st = st == GREBE_OK ? vdb_write_result_new(vdb, &result, err) : st;
     if (st != GREBE_OK) {

@@ -15,14 +15,14 @@ struct vdb_step {
     const char *name;
     struct vdb_work work;
     struct vdb_view *view;      /* the root that was read */
-    struct vdb_oid commit;      /* its commit */
-    struct vdb_pack *pack;      /* for new objects */
+    struct repo_oid commit;      /* its commit */
+    struct repo_pack *pack;      /* for new objects */
     /* set by the maker */
-    struct vdb_oid root;
+    struct repo_oid root;
     uint64_t affected;
     char message[VDB_MESSAGE_MAX];
     bool has_second_parent;     /* a merge */
-    struct vdb_oid second_parent;
+    struct repo_oid second_parent;
 };
 
 /** Make the new root of a step. Called again, on the new state, when somebody else committed in between. */
@@ -39,12 +39,12 @@ grebe_status vdb_update(grebe_vdb *vdb, const char *name, const char *expect_roo
 /** That a text is 1 to 40 hexadecimal digits (or NULL). GREBE_EINVAL. */
 grebe_status vdb_expect_check(const char *expect_root, grebe_error *err);
 /** That root is the one expected (or NULL is): as text, so that short or upper-case digits never are. GREBE_ECONFLICT. */
-grebe_status vdb_expect_root(const char *expect_root, const struct vdb_oid *root, grebe_error *err);
+grebe_status vdb_expect_root(const char *expect_root, const struct repo_oid *root, grebe_error *err);
 
 /** Publish the pack, and let the reference be `commit` if it still is `old` (NULL: is not there). A conflict may be tried again:
  *  vdb_may_retry(). */
-grebe_status vdb_publish(grebe_vdb *vdb, const char *name, const struct vdb_oid *old, const struct vdb_oid *commit,
-                         struct vdb_pack *pack, grebe_error *err);
+grebe_status vdb_publish(grebe_vdb *vdb, const char *name, const struct repo_oid *old, const struct repo_oid *commit,
+                         struct repo_pack *pack, grebe_error *err);
 /** Whether an attempt that failed with st and e is worth another. */
 bool vdb_may_retry(grebe_status st, const grebe_error *e, unsigned attempt);
 

@@ -35,18 +35,18 @@ static grebe_status note(struct check *c, grebe_status st, grebe_error *err)
 /* ---- trees ---- */
 
 /* A tree has exactly the entries named; names with "/" at the end are trees. Ids are written. */
-static grebe_status exact_entries(struct check *c, const struct vdb_oid *oid, const char *path, const char *const *names,
-                                  size_t n, struct vdb_oid *oids, grebe_error *err)
+static grebe_status exact_entries(struct check *c, const struct repo_oid *oid, const char *path, const char *const *names,
+                                  size_t n, struct repo_oid *oids, grebe_error *err)
 {
-    struct vdb_tree t = { 0 };
-    grebe_status st = vdb_tree_read(c->vdb->repo, oid, &t, err);
+    struct repo_tree t = { 0 };
+    grebe_status st = repo_tree_read(c->vdb->repo, oid, &t, err);
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         size_t len = strcspn(names[i], "/");
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)len, names[i]);
-        const struct vdb_tree_entry *e = vdb_tree_find(&t, name);
-        if (e == NULL || vdb_entry_is_tree(e) != (names[i][len] == '/') ||
-            (!vdb_entry_is_tree(e) && (e->mode & 0170000) != 0100000)) {
+        const struct repo_tree_entry *e = repo_tree_find(&t, name);
+        if (e == NULL || repo_entry_is_tree(e) != (names[i][len] == '/') ||
+            (!repo_entry_is_tree(e) && (e->mode & 0170000) != 0100000)) {
             st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a %s %s, found %s", path, names[i][len] == '/' ? "tree" : "blob",
                             name, e == NULL ? "nothing" : "something else");
         } else if (oids != NULL) {
@@ -56,7 +56,7 @@ static grebe_status exact_entries(struct check *c, const struct vdb_oid *oid, co
     if (st == GREBE_OK && t.n != n) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected %zu entries, found %zu", path, n, t.n);
     }
-    vdb_tree_release(&t);
+    repo_tree_release(&t);
     return st;
 }
 
@@ -66,7 +66,7 @@ static grebe_status check_trees(struct check *c, grebe_error *err)
     static const char *const points[] = { "ids/", "payloads/", "vectors/" };
     static const char *const index[] = { "ivf-flat-v2/" };
     static const char *const ivf[] = { "codebook.bin", "postings/", "sample.bin" };
-    struct vdb_oid oids[3], ivf_oid;
+    struct repo_oid oids[3], ivf_oid;
     grebe_status st;
     GREBE_TRY(exact_entries(c, &c->s->root, "root", top, 3, oids, err));
     GREBE_TRY(exact_entries(c, &oids[2], "points", points, 3, NULL, err));
@@ -189,7 +189,7 @@ static grebe_status check_sample(struct check *c, grebe_error *err)
     if (st != GREBE_OK || !c->s->has_sample) {
         return st;
     }
-    st = vdb_object_need(c->vdb->repo, &c->s->sample_oid, VDB_BLOB, &region, &bytes, &len, err);
+    st = repo_object_need(c->vdb->repo, &c->s->sample_oid, REPO_BLOB, &region, &bytes, &len, err);
     st = st == GREBE_OK ? vdb_sample_check(bytes, len, c->s->meta.point_count, err) : st;
     region_drop(region);
     return error_wrap(err, st, "index/ivf-flat-v2/sample.bin");
@@ -202,9 +202,9 @@ static grebe_status compare_postings(struct check *c, const struct vdb_built *b,
     grebe_status st = end == NULL ? mem_fail(err, b->k * sizeof *end, "postings") : vdb_index_postings(b, &blobs, end, err);
     for (uint32_t k = 0; st == GREBE_OK && k < b->k; k++) {
         size_t start = k == 0 ? 0 : end[k - 1];
-        struct vdb_oid oid;
-        vdb_oid_of(VDB_BLOB, blobs.data + start, end[k] - start, &oid);
-        if (!vdb_oid_equal(&oid, &c->s->posting_oids[k])) {
+        struct repo_oid oid;
+        repo_oid_of(REPO_BLOB, blobs.data + start, end[k] - start, &oid);
+        if (!repo_oid_equal(&oid, &c->s->posting_oids[k])) {
             st = note(c, GREBE_FAIL(err, GREBE_ECORRUPT,
                                     "index/ivf-flat-v2/postings/%04x.bin: expected the posting of the points, found another",
                                     (unsigned)k), err);
@@ -220,7 +220,7 @@ static grebe_status check_computed(struct check *c, grebe_error *err)
 {
     struct vdb_built *b = NULL;
     struct buf blob = BUF_INIT(c->vdb->a);
-    struct vdb_oid oid;
+    struct repo_oid oid;
     grebe_status st;
     GREBE_TRY(vdb_built_from(c->s, &c->work, &b, err));
     GREBE_TRY(vdb_index_build(b, NULL, &c->work, err));
@@ -228,16 +228,16 @@ static grebe_status check_computed(struct check *c, grebe_error *err)
         goto out; /* noted with meta.json */
     }
     GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, &blob, err));
-    vdb_oid_of(VDB_BLOB, blob.data, blob.len, &oid);
-    if (!vdb_oid_equal(&oid, &c->s->codebook_oid)) {
+    repo_oid_of(REPO_BLOB, blob.data, blob.len, &oid);
+    if (!repo_oid_equal(&oid, &c->s->codebook_oid)) {
         GREBE_TRY(note(c, GREBE_FAIL(err, GREBE_ECORRUPT, "index/ivf-flat-v2/codebook.bin: expected the centroids of the "
                                                           "points, found others"), err));
     }
     GREBE_TRY(compare_postings(c, b, err));
     buf_clear(&blob);
     GREBE_TRY(vdb_index_sample(b, &c->work, &blob, err));
-    vdb_oid_of(VDB_BLOB, blob.data, blob.len, &oid);
-    if (!vdb_oid_equal(&oid, &c->s->sample_oid)) {
+    repo_oid_of(REPO_BLOB, blob.data, blob.len, &oid);
+    if (!repo_oid_equal(&oid, &c->s->sample_oid)) {
         GREBE_TRY(note(c, GREBE_FAIL(err, GREBE_ECORRUPT, "index/ivf-flat-v2/sample.bin: expected the training sample of "
                                                           "the points, found another"), err));
     }
@@ -295,7 +295,7 @@ grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at
 {
     struct check c = { .vdb = vdb, .is_full = is_full, .wants_all = all_problems };
     grebe_vdb_result *r = NULL;
-    struct vdb_oid root;
+    struct repo_oid root;
     grebe_error own = GREBE_ERROR_INIT;
     GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     *out = NULL;
@@ -305,7 +305,7 @@ grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at
     grebe_status st;
     GREBE_TRY(vdb_result_new(vdb, &r, err));
     GREBE_TRY(vdb_resolve(vdb, name, at, &root, err));
-    vdb_oid_hex(&root, r->root);
+    repo_oid_hex(&root, r->root);
     c.ar = &r->ar;
     GREBE_TRY(error_wrap(err, note(&c, vdb_view_open(vdb, &root, &r->view, err), err), "collection %s", name));
     if (r->view != NULL) {
@@ -333,7 +333,7 @@ static grebe_status report_value(grebe_vdb *vdb, struct arena *ar, const char *n
     *is_valid = st == GREBE_OK;
     vdb_object_begin(&o, ar, 4);
     if (*is_valid) {
-        char *root = arena_str(ar, r->root, VDB_OID_HEX);
+        char *root = arena_str(ar, r->root, REPO_OID_HEX);
         o.is_failed = o.is_failed || root == NULL;
         vdb_object_add(&o, "name", vdb_text(name));
         vdb_object_add(&o, "points", vdb_uint(r->view->snapshot->meta.point_count));
@@ -359,9 +359,9 @@ grebe_status grebe_vdb_doctor(grebe_vdb *vdb, grebe_vdb_result **out, grebe_erro
     *out = NULL;
     grebe_status st;
     GREBE_TRY(vdb_result_new(vdb, &r, err));
-    GREBE_TRY(vdb_ref_list(vdb->repo, &r->ar, &names, &n, err));
+    GREBE_TRY(repo_ref_list(vdb->repo, &r->ar, &names, &n, err));
     struct vdb_value *reports = arena_array(&r->ar, n, sizeof *reports);
-    const char *path = vdb_repo_path(vdb->repo);
+    const char *path = repo_path(vdb->repo);
     path = arena_str(&r->ar, path, strlen(path));
     if (reports == NULL || path == NULL) {
         st = mem_fail(err, n * sizeof *reports, "reports");

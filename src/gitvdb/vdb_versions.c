@@ -14,30 +14,30 @@ static grebe_status create_commit(grebe_vdb *vdb, const char *name, struct vdb_b
                                   grebe_error *err)
 {
     struct vdb_work work = vdb_work_of(vdb, NULL);
-    struct vdb_pack *pack = NULL;
-    struct vdb_oid commit;
+    struct repo_pack *pack = NULL;
+    struct repo_oid commit;
     char message[VDB_MESSAGE_MAX];
     grebe_status st;
     snprintf(message, sizeof message, "create collection %s", name);
-    GREBE_TRY(vdb_pack_begin(vdb->repo, &pack, err));
+    GREBE_TRY(repo_pack_begin(vdb->repo, &pack, err));
     GREBE_TRY(vdb_built_write(b, NULL, &work, pack, false, err));
-    GREBE_TRY(vdb_commit_add(pack, &b->root, NULL, 0, message, &commit, err));
-    GREBE_TRY(vdb_pack_publish(pack, err));
+    GREBE_TRY(repo_commit_add(pack, &b->root, NULL, 0, message, &commit, err));
+    GREBE_TRY(repo_pack_publish(pack, err));
     GREBE_TRY(vdb_view_open(vdb, &b->root, &r->view, err));
     GREBE_TRY(vdb_info_value(&r->ar, name, r->view->snapshot, false, &r->value, err));
-    vdb_oid_hex(&b->root, r->root);
-    GREBE_TRY(vdb_ref_update(vdb->repo, name, NULL, &commit, err));
+    repo_oid_hex(&b->root, r->root);
+    GREBE_TRY(repo_ref_update(vdb->repo, name, NULL, &commit, err));
 out:
-    vdb_pack_free(pack);
+    repo_pack_free(pack);
     return st;
 }
 
 /* That there is no such collection. */
 static grebe_status check_free(grebe_vdb *vdb, const char *name, grebe_error *err)
 {
-    struct vdb_oid commit, root;
-    grebe_status st = vdb_name_check(name, err);
-    st = st == GREBE_OK ? vdb_ref_read(vdb->repo, name, &commit, &root, err) : st;
+    struct repo_oid commit, root;
+    grebe_status st = repo_name_check(name, err);
+    st = st == GREBE_OK ? repo_ref_read(vdb->repo, name, &commit, &root, err) : st;
     if (st == GREBE_OK) {
         return GREBE_FAIL(err, GREBE_EEXISTS, "collection already exists: %s", name);
     }
@@ -73,7 +73,7 @@ out:
 /* ---- references ---- */
 
 /* {"KEY":true,"name":…,…,"root":…}; keys as given, sorted by the caller's order. */
-static grebe_status named_result(grebe_vdb *vdb, const struct vdb_oid *root, const struct vdb_member *members, size_t n,
+static grebe_status named_result(grebe_vdb *vdb, const struct repo_oid *root, const struct vdb_member *members, size_t n,
                                  grebe_vdb_result **out, grebe_error *err)
 {
     grebe_vdb_result *r;
@@ -90,7 +90,7 @@ static grebe_status named_result(grebe_vdb *vdb, const struct vdb_oid *root, con
             vdb_object_add(&o, members[i].key, v);
         }
         if (root != NULL) {
-            vdb_oid_hex(root, r->root);
+            repo_oid_hex(root, r->root);
             vdb_object_add(&o, "root", vdb_text(r->root));
         }
         st = vdb_object_end(&o, &r->value, err);
@@ -100,39 +100,39 @@ static grebe_status named_result(grebe_vdb *vdb, const struct vdb_oid *root, con
 
 grebe_status grebe_vdb_drop(grebe_vdb *vdb, const char *name, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid commit, root;
+    struct repo_oid commit, root;
     *out = NULL;
-    grebe_status st = vdb_name_check(name, err);
-    st = st == GREBE_OK ? vdb_ref_read(vdb->repo, name, &commit, &root, err) : st;
+    grebe_status st = repo_name_check(name, err);
+    st = st == GREBE_OK ? repo_ref_read(vdb->repo, name, &commit, &root, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
     struct vdb_member m[] = { { "deleted", 7, vdb_bool(true) }, { "name", 4, vdb_text(name) } };
     grebe_vdb_result *r;
     st = named_result(vdb, &root, m, 2, &r, err);
-    st = st == GREBE_OK ? vdb_ref_delete(vdb->repo, name, &commit, err) : st;
+    st = st == GREBE_OK ? repo_ref_delete(vdb->repo, name, &commit, err) : st;
     return vdb_result_end(st, &r, out);
 }
 
 /* A second name for a commit; the result is made from the members before the reference is. */
-static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, struct vdb_oid *commit,
+static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, struct repo_oid *commit,
                              const struct vdb_member *members, grebe_vdb_result **r, grebe_error *err)
 {
-    struct vdb_oid root;
+    struct repo_oid root;
     grebe_status st;
     *r = NULL;
-    GREBE_TRY(vdb_name_check(name, err));
-    GREBE_TRY(vdb_ref_read(vdb->repo, name, commit, &root, err));
+    GREBE_TRY(repo_name_check(name, err));
+    GREBE_TRY(repo_ref_read(vdb->repo, name, commit, &root, err));
     GREBE_TRY(check_free(vdb, to, err));
     GREBE_TRY(named_result(vdb, &root, members, 3, r, err));
-    GREBE_TRY(vdb_ref_update(vdb->repo, to, NULL, commit, err));
+    GREBE_TRY(repo_ref_update(vdb->repo, to, NULL, commit, err));
 out:
     return st;
 }
 
 grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid commit;
+    struct repo_oid commit;
     grebe_vdb_result *r;
     *out = NULL;
     struct vdb_member m[] = { { "copied", 6, vdb_bool(true) }, { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) } };
@@ -142,15 +142,15 @@ grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to, gr
 
 grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid commit;
+    struct repo_oid commit;
     grebe_vdb_result *r;
     *out = NULL;
     struct vdb_member m[] = { { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) }, { "renamed", 7, vdb_bool(true) } };
     grebe_status st = point_at(vdb, name, to, &commit, m, &r, err);
     if (st == GREBE_OK) {
-        st = vdb_ref_delete(vdb->repo, name, &commit, err);
+        st = repo_ref_delete(vdb->repo, name, &commit, err);
         if (st != GREBE_OK) { /* somebody committed to the old name: it stays, the new one goes */
-            vdb_ref_delete(vdb->repo, to, &commit, NULL);
+            repo_ref_delete(vdb->repo, to, &commit, NULL);
         }
     }
     return vdb_result_end(st, &r, out);
@@ -163,18 +163,18 @@ grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote
     struct vdb_member m[] = { { "collection", 10, vdb_text(name) },
                               { "pushed", 6, vdb_bool(true) },
                               { "remote", 6, vdb_text(remote) } };
-    grebe_status st = vdb_name_check(name, err);
+    grebe_status st = repo_name_check(name, err);
     st = st == GREBE_OK ? named_result(vdb, NULL, m, 3, &r, err) : st;
-    st = st == GREBE_OK ? vdb_push(vdb->repo, name, remote, err) : st;
+    st = st == GREBE_OK ? repo_push(vdb->repo, name, remote, err) : st;
     return vdb_result_end(st, &r, out);
 }
 
 grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote, grebe_vdb_result **out, grebe_error *err)
 {
-    struct vdb_oid root;
+    struct repo_oid root;
     *out = NULL;
-    grebe_status st = vdb_name_check(name, err);
-    st = st == GREBE_OK ? vdb_pull(vdb->repo, name, remote, &root, err) : st;
+    grebe_status st = repo_name_check(name, err);
+    st = st == GREBE_OK ? repo_pull(vdb->repo, name, remote, &root, err) : st;
     if (st != GREBE_OK) {
         return st;
     }
@@ -187,17 +187,17 @@ grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote
 grebe_status grebe_vdb_gc(grebe_vdb *vdb, int64_t grace_seconds, grebe_vdb_result **out, grebe_error *err)
 {
     *out = NULL;
-    grebe_status st = vdb_gc(vdb->repo, grace_seconds, err);
+    grebe_status st = repo_gc(vdb->repo, grace_seconds, err);
     if (st != GREBE_OK) {
         return st;
     }
-    struct vdb_member m[] = { { "collected", 9, vdb_bool(true) }, { "repository", 10, vdb_text(vdb_repo_path(vdb->repo)) } };
+    struct vdb_member m[] = { { "collected", 9, vdb_bool(true) }, { "repository", 10, vdb_text(repo_path(vdb->repo)) } };
     return named_result(vdb, NULL, m, 2, out, err);
 }
 
 /* ---- history ---- */
 
-static grebe_status commit_value(struct arena *ar, const struct vdb_commit *c, struct vdb_value *out, grebe_error *err)
+static grebe_status commit_value(struct arena *ar, const struct repo_commit *c, struct vdb_value *out, grebe_error *err)
 {
     struct vdb_object_maker o;
     vdb_object_begin(&o, ar, 5);
@@ -215,18 +215,18 @@ grebe_status grebe_vdb_history(grebe_vdb *vdb, const char *name, uint64_t limit,
     grebe_vdb_result *r = NULL;
     struct buf entries = BUF_INIT(vdb->a);
     struct vdb_object_maker o;
-    struct vdb_oid next, root;
+    struct repo_oid next, root;
     *out = NULL;
     grebe_status st;
-    GREBE_TRY(vdb_name_check(name, err));
+    GREBE_TRY(repo_name_check(name, err));
     GREBE_TRY(vdb_result_new(vdb, &r, err));
-    GREBE_TRY(vdb_ref_read(vdb->repo, name, &next, &root, err));
-    vdb_oid_hex(&root, r->root);
+    GREBE_TRY(repo_ref_read(vdb->repo, name, &next, &root, err));
+    repo_oid_hex(&root, r->root);
     bool has_next = true;
     for (; r->count < limit && has_next; r->count++) {
-        struct vdb_commit c;
+        struct repo_commit c;
         struct vdb_value v;
-        GREBE_TRY(vdb_commit_read(vdb->repo, &next, &r->ar, &c, err));
+        GREBE_TRY(repo_commit_read(vdb->repo, &next, &r->ar, &c, err));
         GREBE_TRY(commit_value(&r->ar, &c, &v, err));
         GREBE_TRY(buf_put(&entries, &v, sizeof v, err));
         has_next = c.has_parent;
@@ -254,12 +254,12 @@ out:
 static grebe_status make_restore(void *arg, struct vdb_step *step, grebe_error *err)
 {
     const char *revision = arg;
-    struct vdb_oid commit;
+    struct repo_oid commit;
     struct vdb_view *view = NULL;
     struct vdb_changes changes = { 0 };
     bool is_commit;
     grebe_status st;
-    GREBE_TRY(vdb_revision(step->vdb->repo, revision, &is_commit, &commit, &step->root, err));
+    GREBE_TRY(repo_revision(step->vdb->repo, revision, &is_commit, &commit, &step->root, err));
     GREBE_TRY(vdb_view_open(step->vdb, &step->root, &view, err));
     GREBE_TRY(vdb_changes_find(step->view->snapshot, view->snapshot, &step->work, &changes, err));
     step->affected = changes.n[VDB_ADDED] + changes.n[VDB_REMOVED] + changes.n[VDB_CHANGED];

@@ -13,20 +13,20 @@ enum { NAME_MAX_BYTES = 16, MODE_TREE = 040000, MODE_BLOB = 0100644 };
 
 /* A tree while it is filled. */
 struct folder {
-    struct vdb_tree_entry entries[VDB_CENTROIDS_MAX];
+    struct repo_tree_entry entries[VDB_CENTROIDS_MAX];
     char names[VDB_CENTROIDS_MAX][NAME_MAX_BYTES];
     size_t n;
 };
 
-static void folder_add(struct folder *f, uint32_t mode, const struct vdb_oid *oid, const char *name)
+static void folder_add(struct folder *f, uint32_t mode, const struct repo_oid *oid, const char *name)
 {
     snprintf(f->names[f->n], NAME_MAX_BYTES, "%s", name);
-    f->entries[f->n] = (struct vdb_tree_entry){ mode, f->names[f->n], *oid };
+    f->entries[f->n] = (struct repo_tree_entry){ mode, f->names[f->n], *oid };
     f->n++;
 }
 
 /* A blob such as "03f.f32le": `digits` hexadecimal digits and an ending. */
-static void folder_add_numbered(struct folder *f, const struct vdb_oid *oid, int digits, uint32_t number,
+static void folder_add_numbered(struct folder *f, const struct repo_oid *oid, int digits, uint32_t number,
                                 const char *ending)
 {
     char name[NAME_MAX_BYTES];
@@ -35,15 +35,15 @@ static void folder_add_numbered(struct folder *f, const struct vdb_oid *oid, int
 }
 
 /* Puts the tree into the pack and empties the folder. */
-static grebe_status folder_end(struct folder *f, struct vdb_pack *p, struct buf *scratch, struct vdb_oid *out,
+static grebe_status folder_end(struct folder *f, struct repo_pack *p, struct buf *scratch, struct repo_oid *out,
                                grebe_error *err)
 {
     buf_clear(scratch);
-    grebe_status st = vdb_tree_encode(f->entries, f->n, scratch, err);
+    grebe_status st = repo_tree_encode(f->entries, f->n, scratch, err);
     const unsigned char *nul = st == GREBE_OK && f->n > 0 ? memchr(scratch->data, 0, scratch->len) : NULL;
     size_t stride = nul == NULL ? 0 : (size_t)(nul - scratch->data) + 1 + sizeof out->bytes; /* names are of one length */
     f->n = 0;
-    return st == GREBE_OK ? vdb_pack_add(p, VDB_TREE, scratch->data, scratch->len, VDB_RECORDS(stride), out, err) : st;
+    return st == GREBE_OK ? repo_pack_add(p, REPO_TREE, scratch->data, scratch->len, VDB_RECORDS(stride), out, err) : st;
 }
 
 /* ---- shards ---- */
@@ -55,32 +55,32 @@ static grebe_status hash_part(void *arg, size_t i, grebe_error *err)
     size_t kind = i % VDB_PART_KINDS;
     (void)err;
     if (part != NULL && !part->has_oids) {
-        vdb_oid_of(VDB_BLOB, part->regions[kind]->data, part->regions[kind]->len, &part->oids[kind]);
+        repo_oid_of(REPO_BLOB, part->regions[kind]->data, part->regions[kind]->len, &part->oids[kind]);
     }
     return GREBE_OK;
 }
 
-static struct vdb_pack_threads threads_of(const struct vdb_work *work)
+static struct repo_pack_threads threads_of(const struct vdb_work *work)
 {
-    return (struct vdb_pack_threads){ work->a, work->pool, work->threads, work->cancel };
+    return (struct repo_pack_threads){ work->a, work->pool, work->threads, work->cancel };
 }
 
 /* The blobs of these parts, shape [n]; NULL among them: no part. */
 static grebe_status store_parts(struct vdb_part *const *parts, size_t n, const struct vdb_work *work,
-                                struct vdb_pack *p, bool is_small, grebe_error *err)
+                                struct repo_pack *p, bool is_small, grebe_error *err)
 {
-    struct vdb_pack_item items[VDB_SHARDS * VDB_PART_KINDS];
-    struct vdb_pack_threads threads = threads_of(work);
+    struct repo_pack_item items[VDB_SHARDS * VDB_PART_KINDS];
+    struct repo_pack_threads threads = threads_of(work);
     size_t n_items = 0;
     assert(n <= VDB_SHARDS);
     for (size_t i = 0; i < n; i++) {
         for (int kind = 0; kind < VDB_PART_KINDS && parts[i] != NULL && !parts[i]->is_stored; kind++) {
             int level = kind == 2 && is_small ? VDB_RECORDS(0) : -1;
-            items[n_items++] = (struct vdb_pack_item){ parts[i]->regions[kind]->data, parts[i]->regions[kind]->len,
+            items[n_items++] = (struct repo_pack_item){ parts[i]->regions[kind]->data, parts[i]->regions[kind]->len,
                                                        level, parts[i]->has_oids, parts[i]->oids[kind] };
         }
     }
-    grebe_status st = vdb_pack_add_all(p, VDB_BLOB, items, n_items, &threads, err);
+    grebe_status st = repo_pack_add_all(p, REPO_BLOB, items, n_items, &threads, err);
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         if (parts[i] != NULL) {
             parts[i]->is_stored = true;
@@ -90,7 +90,7 @@ static grebe_status store_parts(struct vdb_part *const *parts, size_t n, const s
 }
 
 static grebe_status write_parts(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
-                                struct vdb_pack *p, bool is_chain, grebe_error *err)
+                                struct repo_pack *p, bool is_chain, grebe_error *err)
 {
     grebe_status st;
     GREBE_TRY(parallel_for(work->pool, work->threads, (size_t)VDB_SHARDS * VDB_PART_KINDS, hash_part, b, work->cancel,
@@ -110,11 +110,11 @@ out:
     return st;
 }
 
-static grebe_status write_points(struct vdb_built *b, struct vdb_pack *p, struct folder *f, struct buf *scratch,
-                                 struct vdb_oid *out, grebe_error *err)
+static grebe_status write_points(struct vdb_built *b, struct repo_pack *p, struct folder *f, struct buf *scratch,
+                                 struct repo_oid *out, grebe_error *err)
 {
     static const char *const folders[] = { "ids", "payloads", "vectors" };
-    struct vdb_oid trees[VDB_PART_KINDS];
+    struct repo_oid trees[VDB_PART_KINDS];
     grebe_status st;
     for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
         for (uint32_t i = 0; i < VDB_SHARDS; i++) {
@@ -135,29 +135,29 @@ out:
 /* ---- the index ---- */
 
 static grebe_status write_sample(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
-                                 struct vdb_pack *p, bool is_chain, grebe_error *err)
+                                 struct repo_pack *p, bool is_chain, grebe_error *err)
 {
     grebe_status st;
     GREBE_TRY(vdb_index_sample(b, work, &b->sample_blob, err));
-    vdb_oid_of(VDB_BLOB, b->sample_blob.data, b->sample_blob.len, &b->sample_oid);
-    if (from != NULL && from->sample_blob.len != 0 && !vdb_oid_equal(&from->sample_oid, &b->sample_oid)) {
+    repo_oid_of(REPO_BLOB, b->sample_blob.data, b->sample_blob.len, &b->sample_oid);
+    if (from != NULL && from->sample_blob.len != 0 && !repo_oid_equal(&from->sample_oid, &b->sample_oid)) {
         GREBE_TRY(vdb_history_sample(p, from, b, err));
     }
     if (!is_chain) {
-        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
+        GREBE_TRY(repo_pack_add(p, REPO_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
         buf_release(&b->sample_blob);
     }
 out:
     return st;
 }
 
-static grebe_status write_postings(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p,
-                                   struct folder *f, struct buf *scratch, struct vdb_oid *out, grebe_error *err)
+static grebe_status write_postings(struct vdb_built *b, const struct vdb_work *work, struct repo_pack *p,
+                                   struct folder *f, struct buf *scratch, struct repo_oid *out, grebe_error *err)
 {
     struct buf blobs = BUF_INIT(b->a);
-    struct vdb_pack_threads threads = threads_of(work);
+    struct repo_pack_threads threads = threads_of(work);
     size_t *end = mem_alloc(b->a, b->k * sizeof *end);
-    struct vdb_pack_item *items = mem_alloc(b->a, b->k * sizeof *items);
+    struct repo_pack_item *items = mem_alloc(b->a, b->k * sizeof *items);
     grebe_status st = GREBE_OK;
     if (end == NULL || items == NULL) {
         st = mem_fail(err, b->k * sizeof *items, "postings");
@@ -166,9 +166,9 @@ static grebe_status write_postings(struct vdb_built *b, const struct vdb_work *w
     GREBE_TRY(vdb_index_postings(b, &blobs, end, err));
     for (uint32_t c = 0; c < b->k; c++) {
         size_t start = c == 0 ? 0 : end[c - 1];
-        items[c] = (struct vdb_pack_item){ blobs.data + start, end[c] - start, VDB_RECORDS(6), false, { { 0 } } };
+        items[c] = (struct repo_pack_item){ blobs.data + start, end[c] - start, VDB_RECORDS(6), false, { { 0 } } };
     }
-    GREBE_TRY(vdb_pack_add_all(p, VDB_BLOB, items, b->k, &threads, err));
+    GREBE_TRY(repo_pack_add_all(p, REPO_BLOB, items, b->k, &threads, err));
     for (uint32_t c = 0; c < b->k; c++) {
         folder_add_numbered(f, &items[c].oid, 4, c, ".bin");
     }
@@ -181,16 +181,16 @@ out:
 }
 
 static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
-                                struct vdb_pack *p, bool is_chain, struct folder *f, struct buf *scratch,
-                                struct vdb_oid *out, grebe_error *err)
+                                struct repo_pack *p, bool is_chain, struct folder *f, struct buf *scratch,
+                                struct repo_oid *out, grebe_error *err)
 {
-    struct vdb_oid codebook, postings, ivf;
+    struct repo_oid codebook, postings, ivf;
     grebe_status st;
     GREBE_TRY(write_sample(b, from, work, p, is_chain, err));
     GREBE_TRY(write_postings(b, work, p, f, scratch, &postings, err));
     buf_clear(scratch);
     GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, scratch, err));
-    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch->data, scratch->len, VDB_RECORDS(0), &codebook, err));
+    GREBE_TRY(repo_pack_add(p, REPO_BLOB, scratch->data, scratch->len, VDB_RECORDS(0), &codebook, err));
     folder_add(f, MODE_BLOB, &codebook, "codebook.bin");
     folder_add(f, MODE_TREE, &postings, "postings");
     folder_add(f, MODE_BLOB, &b->sample_oid, "sample.bin");
@@ -202,10 +202,10 @@ out:
 }
 
 grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const struct vdb_work *work,
-                             struct vdb_pack *p, bool is_chain, grebe_error *err)
+                             struct repo_pack *p, bool is_chain, grebe_error *err)
 {
     struct buf scratch = BUF_INIT(b->a);
-    struct vdb_oid points, index, meta;
+    struct repo_oid points, index, meta;
     grebe_status st;
     b->meta.point_count = b->n;
     if (b->meta.format == 1) {
@@ -223,7 +223,7 @@ grebe_status vdb_built_write(struct vdb_built *b, struct vdb_built *from, const 
     GREBE_TRY(write_index(b, from, work, p, is_chain, f, &scratch, &index, err));
     buf_clear(&scratch);
     GREBE_TRY(vdb_meta_encode(&b->meta, &scratch, err));
-    GREBE_TRY(vdb_pack_add(p, VDB_BLOB, scratch.data, scratch.len, -1, &meta, err));
+    GREBE_TRY(repo_pack_add(p, REPO_BLOB, scratch.data, scratch.len, -1, &meta, err));
     folder_add(f, MODE_TREE, &index, "index");
     folder_add(f, MODE_BLOB, &meta, "meta.json");
     folder_add(f, MODE_TREE, &points, "points");
@@ -245,13 +245,13 @@ uint64_t vdb_built_pending(const struct vdb_built *b)
     return bytes;
 }
 
-grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct vdb_pack *p, bool is_small,
+grebe_status vdb_built_finish(struct vdb_built *b, const struct vdb_work *work, struct repo_pack *p, bool is_small,
                               grebe_error *err)
 {
     grebe_status st;
     GREBE_TRY(store_parts(b->parts, VDB_SHARDS, work, p, is_small, err));
     if (b->sample_blob.len != 0) {
-        GREBE_TRY(vdb_pack_add(p, VDB_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
+        GREBE_TRY(repo_pack_add(p, REPO_BLOB, b->sample_blob.data, b->sample_blob.len, -1, &b->sample_oid, err));
     }
 out:
     return st;

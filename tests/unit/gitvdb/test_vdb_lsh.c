@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "vdb_git_test.h"
+#include "../git/git_test.h"
 
 #include <math.h>
 
@@ -63,13 +63,13 @@ static void add_16(struct vdb_points *p)
 static const struct vdb_work work = { NULL, NULL, 1, NULL };
 
 /* Write the points as a collection of a format; gives its root. */
-static struct vdb_oid write_points(struct git_fixture *f, const struct vdb_config *config, uint32_t format,
+static struct repo_oid write_points(struct git_fixture *f, const struct vdb_config *config, uint32_t format,
                                    const struct vdb_points *points)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct vdb_work w = work;
     struct vdb_built *empty = NULL, *full = NULL;
-    struct vdb_pack *pack = NULL;
+    struct repo_pack *pack = NULL;
     const struct vdb_change change = { points, NULL, 0 };
     w.a = mem_system();
     assert_ok(vdb_built_new(mem_system(), config, format, &empty, &err));
@@ -78,11 +78,11 @@ static struct vdb_oid write_points(struct git_fixture *f, const struct vdb_confi
         assert_non_null(full);
     }
     struct vdb_built *b = full == NULL ? empty : full;
-    assert_ok(vdb_pack_begin(f->repo, &pack, &err));
+    assert_ok(repo_pack_begin(f->repo, &pack, &err));
     assert_ok(vdb_built_write(b, NULL, &w, pack, false, &err));
-    assert_ok(vdb_pack_publish(pack, &err));
-    struct vdb_oid root = b->root;
-    vdb_pack_free(pack);
+    assert_ok(repo_pack_publish(pack, &err));
+    struct repo_oid root = b->root;
+    repo_pack_free(pack);
     vdb_built_free(full);
     vdb_built_free(empty);
     return root;
@@ -91,12 +91,12 @@ static struct vdb_oid write_points(struct git_fixture *f, const struct vdb_confi
 static void assert_root(struct git_fixture *f, const struct vdb_config *config, const struct vdb_points *points,
                         const char *root_1)
 {
-    char hex[VDB_OID_HEX + 1];
+    char hex[REPO_OID_HEX + 1];
     grebe_error err = GREBE_ERROR_INIT;
     struct vdb_snapshot *s = NULL;
     uint64_t checked = 7;
-    struct vdb_oid root = write_points(f, config, 1, points);
-    vdb_oid_hex(&root, hex);
+    struct repo_oid root = write_points(f, config, 1, points);
+    repo_oid_hex(&root, hex);
     assert_string_equal(hex, root_1);
     /* and back: the same points, and tables that fit them */
     assert_ok(vdb_snapshot_open(f->repo, &root, mem_system(), &s, &err));
@@ -155,7 +155,7 @@ static void test_lsh_write__examples__published_roots(void **state)
                   { golden, 1, 2, "b02e98c1f919ec065ac342812a5ccf6b62bc4217" } };
     struct git_fixture f;
     struct vdb_points p;
-    git_fixture_open(&f, VDB_REPO_CREATE);
+    git_fixture_open(&f, REPO_CREATE);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct vdb_config c = VDB_CONFIG_INIT(cases[i].dim);
         if (cases[i].lines == e5) {
@@ -346,10 +346,10 @@ static void test_lsh_search__probes_and_limits__as_plain_loops(void **state)
     struct vdb_points p;
     struct vdb_snapshot *s = NULL;
     const struct vdb_config c = VDB_CONFIG_INIT(8);
-    git_fixture_open(&f, VDB_REPO_CREATE);
+    git_fixture_open(&f, REPO_CREATE);
     vdb_points_init(&p, mem_system());
     add_synthetic(&p, 300, 8, 0);
-    struct vdb_oid root = write_points(&f, &c, 1, &p);
+    struct repo_oid root = write_points(&f, &c, 1, &p);
     assert_ok(vdb_snapshot_open(f.repo, &root, mem_system(), &s, &err));
     static const uint64_t probes[] = { 0, 1, 12, 13, 200, 1000 }, limits[] = { 0, 1, 25 };
     for (size_t i = 0; i < 6; i++) {
@@ -377,12 +377,12 @@ static void test_lsh_search__probes_and_limits__as_plain_loops(void **state)
 /* ---- damage ---- */
 
 /* The root with one path replaced, made by git itself. */
-static struct vdb_oid damaged_root(struct git_fixture *f, const struct vdb_oid *root, const char *script)
+static struct repo_oid damaged_root(struct git_fixture *f, const struct repo_oid *root, const char *script)
 {
-    char hex[VDB_OID_HEX + 1], file[600];
+    char hex[REPO_OID_HEX + 1], file[600];
     size_t len = 0;
-    struct vdb_oid out;
-    vdb_oid_hex(root, hex);
+    struct repo_oid out;
+    repo_oid_hex(root, hex);
     snprintf(file, sizeof file, "%s/root.txt", f->folder);
     assert_int_equal(run_shell("cd %s && export GIT_WORK_TREE=. GIT_DIR=%s GIT_INDEX_FILE=%s/index && rm -f \"$GIT_INDEX_FILE\" && git read-tree %s"
                                " && { %s ; } && git write-tree > root.txt", f->folder, f->path, f->folder, hex, script), 0);
@@ -421,12 +421,12 @@ static void test_lsh_load__damage__corrupt_with_place(void **state)
     struct vdb_snapshot *s = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     const struct vdb_config c = VDB_CONFIG_INIT(2);
-    git_fixture_open(&f, VDB_REPO_CREATE);
+    git_fixture_open(&f, REPO_CREATE);
     vdb_points_init(&p, mem_system());
     add_16(&p);
-    struct vdb_oid root = write_points(&f, &c, 1, &p);
+    struct repo_oid root = write_points(&f, &c, 1, &p);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct vdb_oid bad = damaged_root(&f, &root, cases[i].script);
+        struct repo_oid bad = damaged_root(&f, &root, cases[i].script);
         assert_fails(vdb_snapshot_open(f.repo, &bad, mem_system(), &s, &err), GREBE_ECORRUPT, cases[i].fragment);
         assert_null(s);
     }
@@ -452,13 +452,13 @@ static void test_lsh_validate__damage_of_tables__found_in_full(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     const struct vdb_config c = VDB_CONFIG_INIT(2);
     uint64_t checked = 0;
-    git_fixture_open(&f, VDB_REPO_CREATE);
+    git_fixture_open(&f, REPO_CREATE);
     vdb_points_init(&p, mem_system());
     add_16(&p);
-    struct vdb_oid root = write_points(&f, &c, 1, &p);
+    struct repo_oid root = write_points(&f, &c, 1, &p);
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
-        struct vdb_oid bad = damaged_root(&f, &root, scripts[i]);
-        assert_false(vdb_oid_equal(&bad, &root));
+        struct repo_oid bad = damaged_root(&f, &root, scripts[i]);
+        assert_false(repo_oid_equal(&bad, &root));
         assert_ok(vdb_snapshot_open(f.repo, &bad, mem_system(), &s, &err));
         assert_ok(vdb_lsh_validate(s, false, &checked, &err));
         assert_fails(vdb_lsh_validate(s, true, &checked, &err), GREBE_ECORRUPT, "lsh-v1");
@@ -477,10 +477,10 @@ static void test_lsh_load__no_memory__fails_and_frees(void **state)
     struct git_fixture f;
     struct vdb_points p;
     const struct vdb_config c = VDB_CONFIG_INIT(2);
-    git_fixture_open(&f, VDB_REPO_CREATE);
+    git_fixture_open(&f, REPO_CREATE);
     vdb_points_init(&p, mem_system());
     add_16(&p);
-    struct vdb_oid root = write_points(&f, &c, 1, &p);
+    struct repo_oid root = write_points(&f, &c, 1, &p);
     grebe_status st = GREBE_ENOMEM;
     for (size_t fail_at = 1; st != GREBE_OK; fail_at++) {
         struct test_allocator a;

@@ -255,13 +255,13 @@ static void test_gc__of_git_meanwhile__nothing_lost(void **state)
 }
 
 /* A pack with one commit that nothing refers to yet; its file is there before it is published. */
-static struct vdb_pack *pack_of_commit(struct vdb_repo *repo, struct vdb_oid *commit)
+static struct repo_pack *pack_of_commit(struct repo *repo, struct repo_oid *commit)
 {
     enum { LEN = 3 << 20 };
     grebe_error err = GREBE_ERROR_INIT;
-    struct vdb_pack *p = NULL;
-    struct vdb_tree_entry e = { 0100644, "f", { { 0 } } };
-    struct vdb_oid root;
+    struct repo_pack *p = NULL;
+    struct repo_tree_entry e = { 0100644, "f", { { 0 } } };
+    struct repo_oid root;
     struct buf tree = BUF_INIT(mem_system());
     unsigned char *bytes = malloc(LEN);
     uint64_t seed = 3;
@@ -270,11 +270,11 @@ static struct vdb_pack *pack_of_commit(struct vdb_repo *repo, struct vdb_oid *co
         uint64_t v = test_random(&seed);
         memcpy(bytes + i, &v, 8);
     }
-    assert_ok(vdb_pack_begin(repo, &p, &err));
-    assert_ok(vdb_pack_add(p, VDB_BLOB, bytes, LEN, 0, &e.oid, &err));
-    assert_ok(vdb_tree_encode(&e, 1, &tree, &err));
-    assert_ok(vdb_pack_add(p, VDB_TREE, tree.data, tree.len, -1, &root, &err));
-    assert_ok(vdb_commit_add(p, &root, NULL, 0, "kept", commit, &err));
+    assert_ok(repo_pack_begin(repo, &p, &err));
+    assert_ok(repo_pack_add(p, REPO_BLOB, bytes, LEN, 0, &e.oid, &err));
+    assert_ok(repo_tree_encode(&e, 1, &tree, &err));
+    assert_ok(repo_pack_add(p, REPO_TREE, tree.data, tree.len, -1, &root, &err));
+    assert_ok(repo_commit_add(p, &root, NULL, 0, "kept", commit, &err));
     buf_release(&tree);
     free(bytes);
     return p;
@@ -284,21 +284,21 @@ static void test_gc__before_the_reference_moves__pack_stays(void **state)
 {
     (void)state;
     struct git_fixture f;
-    struct vdb_oid commit;
+    struct repo_oid commit;
     grebe_error err = GREBE_ERROR_INIT;
-    git_fixture_open(&f, VDB_REPO_CREATE);
-    struct vdb_pack *p = pack_of_commit(f.repo, &commit);
-    assert_ok(vdb_pack_publish(p, &err));
+    git_fixture_open(&f, REPO_CREATE);
+    struct repo_pack *p = pack_of_commit(f.repo, &commit);
+    assert_ok(repo_pack_publish(p, &err));
     assert_int_equal(run_shell("git -C '%s' gc -q --prune=now", f.path), 0);
-    assert_ok(vdb_ref_update(f.repo, "c", NULL, &commit, &err));
-    vdb_pack_free(p);
+    assert_ok(repo_ref_update(f.repo, "c", NULL, &commit, &err));
+    repo_pack_free(p);
     assert_int_equal(run_shell("find '%s' -name '*.keep' | grep .", f.path), 1);
     assert_fsck(f.path);
     /* the keep file of a writer that was killed goes with the next collection, others' stay */
     assert_int_equal(run_shell("cd '%s'/objects/pack && printf 'grebe: until the reference is written\\n' >pack-a.keep && touch -d '1 hour ago' "
                                "pack-a.keep && cp -p pack-a.keep pack-b.keep && touch pack-b.keep && echo fetch >pack-c.keep && touch -d "
                                "'1 hour ago' pack-c.keep", f.path), 0);
-    assert_ok(vdb_gc(f.repo, 0, &err));
+    assert_ok(repo_gc(f.repo, 0, &err));
     assert_int_equal(run_shell("cd '%s'/objects/pack && test ! -e pack-a.keep && test -e pack-b.keep && test -e pack-c.keep", f.path), 0);
     git_fixture_close(&f);
 }
@@ -307,15 +307,15 @@ static void test_gc__takes_the_unfinished_pack__written_anew(void **state)
 {
     (void)state;
     struct git_fixture f;
-    struct vdb_oid commit;
+    struct repo_oid commit;
     grebe_error err = GREBE_ERROR_INIT;
-    git_fixture_open(&f, VDB_REPO_CREATE);
-    struct vdb_pack *p = pack_of_commit(f.repo, &commit);
+    git_fixture_open(&f, REPO_CREATE);
+    struct repo_pack *p = pack_of_commit(f.repo, &commit);
     assert_int_equal(run_shell("ls '%s'/objects/pack/tmp_pack_* >/dev/null && git -C '%s' prune --expire=now && ! ls '%s'/objects/pack/tmp_pack_* "
                                "2>/dev/null", f.path, f.path, f.path), 0);
-    assert_ok(vdb_pack_publish(p, &err));
-    assert_ok(vdb_ref_update(f.repo, "c", NULL, &commit, &err));
-    vdb_pack_free(p);
+    assert_ok(repo_pack_publish(p, &err));
+    assert_ok(repo_ref_update(f.repo, "c", NULL, &commit, &err));
+    repo_pack_free(p);
     assert_fsck(f.path);
     git_fixture_close(&f);
 }

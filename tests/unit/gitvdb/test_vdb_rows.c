@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that become points, and points that become rows again. */
-#include "vdb_git_test.h"
+#include "../git/git_test.h"
 
 #include "arrow/arrow_stream.h"
 #include "gitvdb/vdb_feed.h"

@@ -4,7 +4,7 @@
 
 /* What the tests of the public calls share: a repository in a folder, points as lines, results as text. */
 
-#include "vdb_git_test.h"
+#include "../git/git_test.h"
 
 #include "grebe/gitvdb.h"
 
