@@ -79,7 +79,7 @@ enum vdb_print {
     VDB_PRINT_JSON,   /* one line, keys as they stand */
     VDB_PRINT_PRETTY, /* two blanks a level, keys as they stand */
     VDB_PRINT_LINES   /* keys sorted; one line for each element of the first of "points", "collections", "history",
-                         "reports" that is an array, else one line */
+                         "reports", "results" that is an array, else one line */
 };
 /** The whole output with its line feeds. */
 grebe_status vdb_json_print(struct buf *dst, const struct vdb_value *v, enum vdb_print form, grebe_error *err);

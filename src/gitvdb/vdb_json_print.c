@@ -188,7 +188,7 @@ out:
 
 static grebe_status put_lines(struct buf *dst, const struct vdb_value *v, grebe_error *err)
 {
-    static const char *const lists[] = { "points", "collections", "history", "reports" };
+    static const char *const lists[] = { "points", "collections", "history", "reports", "results" };
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct vdb_value *list = vdb_json_get(v, lists[i], strlen(lists[i]));

@@ -187,6 +187,7 @@ grebe_status grebe_vdb_describe(grebe_vdb *vdb, grebe_vdb_result **out, grebe_er
     if (st == GREBE_OK) {
         const char *path = repo_path(vdb->repo);
         char *own = arena_str(&r->ar, path, strlen(path));
+        r->is_one_row = true;
         vdb_object_begin(&o, &r->ar, 3);
         o.is_failed = o.is_failed || own == NULL;
         vdb_object_add(&o, "bare", vdb_bool(repo_is_bare(vdb->repo)));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gitvdb/vdb_columns.h"
+#include "gitvdb/vdb_rows_any.h"
 
 /* What all points of a result have in common. */
 struct shape {
@@ -143,7 +144,7 @@ grebe_status grebe_vdb_result_rows(const grebe_vdb_result *r, struct ArrowArray 
     *out = (struct ArrowArray){ 0 };
     *out_schema = (struct ArrowSchema){ 0 };
     if (r->points == NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "expected a result of points, found another");
+        return vdb_rows_of_any(r, out, out_schema, err);
     }
     struct shape s = shape_of(r);
     if (r->n_lists > 1) {
