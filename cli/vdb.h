@@ -96,6 +96,11 @@ int vdb_usage(struct vdb_words *w, const char *fmt, ...) GREBE_PRINTF(2, 3);
 
 /** A text that an option means: "-" is standard input, the name of a file its content, anything else itself. NUL-terminated. Exit code. */
 int vdb_text_of(struct vdb_words *w, const char *word, const char **out, size_t *len);
+/** The text of --vector: a file must hold JSON, an array or an object; a word may be numbers with commas between, or an array. Exit
+ *  code. */
+int vdb_vector_word(struct vdb_words *w, const char *word, const char **out);
+/** --expect-root, --batch-size, --single-commit, --id-column, --vector-column, --progress. @param name Of the input. */
+void vdb_write_options_from(struct vdb_words *w, const char *name, grebe_vdb_write_options *o);
 /** The whole of a file or of standard input ("-"). Exit code. */
 int vdb_read_all(struct vdb_words *w, const char *path, const char **out, size_t *len);
 /** --filter and --ids. Exit code. */

@@ -44,6 +44,7 @@ static const struct vdb_option upsert_options[] = {
     END
 };
 static const struct vdb_option import_options[] = {
+    { "input-format", VDB_TEXT, "csv|tsv|json|jsonl|arrow|parquet", "what the sources are (default: by content and name; - is jsonl)" },
     { "id-column", VDB_TEXT, "NAME", "the column of ids (default id)" },
     { "vector-column", VDB_TEXT, "NAME", "the column of vectors (default vector)" },
     { "single-commit", VDB_FLAG, NULL, "all points in one commit" },

@@ -136,6 +136,25 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, c
                                                                const grebe_vdb_write_options *options,
                                                                grebe_vdb_result **out, grebe_error *err);
 
+/** One of the texts of grebe_vdb_import_lines(). Borrowed for the call. */
+typedef struct grebe_vdb_text {
+    const char *name;              /**< in messages; NULL: that of the options */
+    grebe_read_fn read;            /**< until it gives 0 bytes */
+    int (*rewind)(void *read_ctx); /**< starts the text again; errno value on failure */
+    void *read_ctx;
+} grebe_vdb_text;
+
+/**
+ * As grebe_vdb_upsert_lines() for lines that are rows: `id_column` and `vector_column` name their members, and every other member is
+ * one of the payload, beside those of the member "payload" (an object, its text, or null). A name in both is GREBE_EINVAL. A vector
+ * may also be text with commas between numbers. Texts are read one after the other, and may be packed with gzip or zstd.
+ *
+ * @param texts Shape [n_texts], n_texts >= 1.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_import_lines(grebe_vdb *vdb, const char *name, const grebe_vdb_text *texts,
+                                                               size_t n_texts, const grebe_vdb_write_options *options,
+                                                               grebe_vdb_result **out, grebe_error *err);
+
 /**
  * As grebe_vdb_upsert_lines() for Arrow rows: a column of ids (text or integers), one of vectors (lists of numbers), and
  * the payload: a column "payload" gives the members of its JSON text or struct, every other column is a member of its name.
@@ -360,7 +379,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_gc(grebe_vdb *vdb, int64_t gra
 typedef enum grebe_vdb_form {
     GREBE_VDB_JSON = 0,   /**< one line */
     GREBE_VDB_PRETTY = 1, /**< indented by two blanks */
-    GREBE_VDB_JSONL = 2   /**< a line for each point, collection, commit or report */
+    GREBE_VDB_JSONL = 2   /**< a line for each point, collection, commit, report or query of several */
 } grebe_vdb_form;
 
 /**
@@ -378,8 +397,11 @@ GREBE_API uint64_t grebe_vdb_result_count(const grebe_vdb_result *result);
  *         "payload" (JSON text).
  * "id" is uint64 when all ids are numbers, text when all are strings, else text with each id as JSON.
  *
+ * Other results: a row for each collection, commit, report, problem or conflict, for each id of a comparison ("id", "change"), or one
+ * row. Columns are members of the result: text, numbers, bools, and JSON text for what is nested or of several kinds.
+ *
  * @param out Struct array and its schema, owned by the caller.
- * @return GREBE_OK; GREBE_EINVAL (a result without points); GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_result_rows(const grebe_vdb_result *result, struct ArrowArray *out,
                                                               struct ArrowSchema *out_schema, grebe_error *err);

@@ -7,6 +7,7 @@
 #include "gitvdb/vdb_api.h"
 #include "gitvdb/vdb_ivf.h"
 #include "gitvdb/vdb_points.h"
+#include "gitvdb/vdb_unpack.h"
 
 struct vdb_feed {
     const grebe_allocator *a;
@@ -17,9 +18,13 @@ struct vdb_feed {
     bool is_kept;
     uint64_t at;            /* points given */
     struct vdb_points *lent; /* the batch that has `kept`'s points; NULL: none */
-    /* lines that are read again because they are too many to keep */
-    struct vdb_lines lines;
-    int (*rewind)(void *read_ctx);
+    /* lines, that are read again when they are too many to keep */
+    const grebe_vdb_text *texts; /* borrowed, or `one`; shape [n_texts] */
+    size_t n_texts, text_at;
+    const struct vdb_line_form *form; /* NULL: that of git-vdb */
+    struct vdb_lines lines;           /* of texts[text_at] */
+    struct vdb_unpack unpack;         /* what they are read through, with a form */
+    grebe_vdb_text one;
 };
 
 /** Points of which so many bytes are kept between the check and the writing; larger inputs are read twice, unless they are one
@@ -34,6 +39,21 @@ enum { VDB_FEED_KEEP = 8 << 20 };
 grebe_status vdb_feed_lines(struct vdb_feed *f, const struct vdb_work *work, grebe_read_fn read,
                             int (*rewind)(void *read_ctx), void *read_ctx, const char *name, uint64_t batch_size,
                             grebe_error *err);
+/**
+ * The same for several texts, one after the other.
+ *
+ * @param texts Borrowed until vdb_feed_release(). A name of NULL is `name`.
+ * @param form  How lines are read, which then may be packed; NULL: as vdb_points_add_line(). Borrowed as long.
+ * @param name  Of all of them together.
+ */
+grebe_status vdb_feed_texts(struct vdb_feed *f, const struct vdb_work *work, const grebe_vdb_text *texts, size_t n_texts,
+                            const struct vdb_line_form *form, const char *name, uint64_t batch_size, grebe_error *err);
+/** Read text i, from its beginning; again: it was read before. */
+grebe_status vdb_feed_begin_text(struct vdb_feed *f, size_t i, bool is_again, grebe_error *err);
+/** The next line of the text; *line NULL: its end. */
+grebe_status vdb_feed_line(struct vdb_feed *f, const char **line, size_t *len, grebe_error *err);
+/** A line that vdb_feed_line() gave as a point. */
+grebe_status vdb_feed_parse(const struct vdb_feed *f, struct vdb_points *p, const char *line, size_t len, grebe_error *err);
 /** Read all rows (columns of id and vector, others as members of the payload). They are kept whatever their size. */
 grebe_status vdb_feed_rows(struct vdb_feed *f, const grebe_allocator *a, struct ArrowArrayStream *rows,
                            const grebe_vdb_write_options *o, grebe_error *err);

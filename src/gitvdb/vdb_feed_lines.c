@@ -18,6 +18,7 @@ struct text_line {
 };
 
 struct wave {
+    const struct vdb_feed *feed;
     struct buf text;
     struct buf lines; /* struct text_line */
     size_t first[PIECES + 1];
@@ -33,7 +34,7 @@ static const struct text_line *line_at(const struct wave *w, size_t i)
 }
 
 /* The next lines, as many as the pieces hold; none: the end. */
-static grebe_status read_wave(struct wave *w, struct vdb_lines *lines, grebe_error *err)
+static grebe_status read_wave(struct wave *w, struct vdb_feed *f, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t piece_start = 0;
@@ -44,11 +45,11 @@ static grebe_status read_wave(struct wave *w, struct vdb_lines *lines, grebe_err
     while (w->n < PIECES) {
         const char *line;
         struct text_line l = { w->text.len, 0, 0 };
-        st = vdb_lines_next(lines, &line, &l.len, err);
+        st = vdb_feed_line(f, &line, &l.len, err);
         if (st != GREBE_OK || line == NULL) {
             break;
         }
-        l.number = lines->line;
+        l.number = f->lines.line;
         GREBE_TRY(buf_put(&w->text, line, l.len, err));
         GREBE_TRY(buf_put(&w->lines, &l, sizeof l, err));
         if (w->text.len - piece_start >= PIECE_BYTES) {
@@ -66,11 +67,7 @@ out:
 
 static grebe_status parse_line(struct vdb_points *p, const struct wave *w, const struct text_line *l, grebe_error *err)
 {
-    grebe_status st = vdb_points_add_line(p, (const char *)w->text.data + l->start, l->len, err);
-    if (st == GREBE_OK && p->dim == 0) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "expected a vector with components, found an empty one");
-    }
-    return st;
+    return vdb_feed_parse(w->feed, p, (const char *)w->text.data + l->start, l->len, err);
 }
 
 static grebe_status parse_piece(void *arg, size_t i, grebe_error *err)
@@ -88,7 +85,7 @@ static grebe_status parse_in_order(struct vdb_feed *f, const struct wave *w, gre
 {
     grebe_status st = GREBE_OK;
     for (size_t k = 0; k < n_lines(w) && st == GREBE_OK; k++) {
-        st = error_wrap(err, parse_line(&f->kept, w, line_at(w, k), err), "%s line %llu", f->name,
+        st = error_wrap(err, parse_line(&f->kept, w, line_at(w, k), err), "%s line %llu", f->lines.name,
                         (unsigned long long)line_at(w, k)->number);
     }
     return st;
@@ -131,22 +128,15 @@ static uint64_t points_bytes(const struct vdb_points *p)
     return (uint64_t)p->n * p->dim * sizeof(float) + p->ids.len + p->payloads.len + p->n * 16;
 }
 
-grebe_status vdb_feed_lines(struct vdb_feed *f, const struct vdb_work *work, grebe_read_fn read,
-                            int (*rewind)(void *read_ctx), void *read_ctx, const char *name, uint64_t batch_size,
-                            grebe_error *err)
+/* All lines of the text that was begun. */
+static grebe_status read_text(struct vdb_feed *f, struct wave *w, const struct vdb_work *work, uint64_t batch_size,
+                              grebe_error *err)
 {
-    struct wave w = { .text = BUF_INIT(work->a), .lines = BUF_INIT(work->a) };
     grebe_status st = GREBE_OK;
-    *f = (struct vdb_feed){ .a = work->a, .name = name, .rewind = rewind, .is_kept = true };
-    vdb_points_init(&f->kept, f->a);
-    vdb_lines_init(&f->lines, f->a, read, read_ctx, name);
-    for (size_t i = 0; i < PIECES; i++) {
-        vdb_points_init(&w.points[i], work->a);
-    }
     do {
         grebe_error late = GREBE_ERROR_INIT;
-        grebe_status read_st = read_wave(&w, &f->lines, &late);
-        GREBE_TRY(parse_wave(f, &w, work, err)); /* a mistake in a line comes before one behind it */
+        grebe_status read_st = read_wave(w, f, &late);
+        GREBE_TRY(parse_wave(f, w, work, err)); /* a mistake in a line comes before one behind it */
         if (read_st != GREBE_OK) {
             st = read_st;
             if (err != NULL) {
@@ -154,12 +144,30 @@ grebe_status vdb_feed_lines(struct vdb_feed *f, const struct vdb_work *work, gre
             }
             goto out;
         }
-        f->n += n_lines(&w);
+        f->n += n_lines(w);
         if (!f->is_kept || (f->n > batch_size && points_bytes(&f->kept) > VDB_FEED_KEEP)) {
             f->is_kept = false;
             vdb_points_clear(&f->kept);
         }
-    } while (n_lines(&w) != 0);
+    } while (n_lines(w) != 0);
+out:
+    return st;
+}
+
+grebe_status vdb_feed_texts(struct vdb_feed *f, const struct vdb_work *work, const grebe_vdb_text *texts, size_t n_texts,
+                            const struct vdb_line_form *form, const char *name, uint64_t batch_size, grebe_error *err)
+{
+    struct wave w = { .feed = f, .text = BUF_INIT(work->a), .lines = BUF_INIT(work->a) };
+    grebe_status st = GREBE_OK;
+    *f = (struct vdb_feed){ .a = work->a, .name = name, .texts = texts, .n_texts = n_texts, .form = form, .is_kept = true };
+    vdb_points_init(&f->kept, f->a);
+    for (size_t i = 0; i < PIECES; i++) {
+        vdb_points_init(&w.points[i], work->a);
+    }
+    for (size_t i = 0; i < n_texts; i++) {
+        GREBE_TRY(vdb_feed_begin_text(f, i, false, err));
+        GREBE_TRY(read_text(f, &w, work, batch_size, err));
+    }
     f->dim = f->kept.dim;
     if (f->n == 0) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected points, found none", name);
@@ -175,5 +183,16 @@ out:
     }
     buf_release(&w.text);
     buf_release(&w.lines);
+    return st;
+}
+
+grebe_status vdb_feed_lines(struct vdb_feed *f, const struct vdb_work *work, grebe_read_fn read,
+                            int (*rewind)(void *read_ctx), void *read_ctx, const char *name, uint64_t batch_size,
+                            grebe_error *err)
+{
+    const grebe_vdb_text one = { name, read, rewind, read_ctx };
+    grebe_status st = vdb_feed_texts(f, work, &one, 1, NULL, name, batch_size, err);
+    f->one = one;
+    f->texts = &f->one;
     return st;
 }

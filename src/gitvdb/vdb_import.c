@@ -236,13 +236,12 @@ static grebe_status import_feed(grebe_vdb *vdb, const char *name, struct vdb_fee
     return vdb_result_end(st, &result, out);
 }
 
-grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read, int (*rewind)(void *read_ctx),
-                                    void *read_ctx, const grebe_vdb_write_options *options, grebe_vdb_result **out,
-                                    grebe_error *err)
+/* @param are_rows Members beside id, vector and payload are kept, and options name the first two. */
+static grebe_status import_texts(grebe_vdb *vdb, const char *name, const grebe_vdb_text *texts, size_t n_texts, bool are_rows,
+                                 const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
     grebe_vdb_write_options o;
     struct vdb_feed feed;
-    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && read != NULL && rewind != NULL && out != NULL);
     *out = NULL;
     grebe_status st = vdb_write_options_of(options, &o, err);
     st = st == GREBE_OK ? repo_name_check(name, err) : st;
@@ -251,12 +250,31 @@ grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read
         return st;
     }
     struct vdb_work work = vdb_work_of(vdb, o.call);
-    st = vdb_feed_lines(&feed, &work, read, rewind, read_ctx, o.name, o.batch_size, err);
+    struct vdb_line_form form = { o.id_column, o.vector_column, strlen(o.id_column), strlen(o.vector_column), true };
+    st = vdb_feed_texts(&feed, &work, texts, n_texts, are_rows ? &form : NULL, o.name, o.batch_size, err);
     st = st == GREBE_OK ? import_feed(vdb, name, &feed, &o, out, err) : st;
     vdb_feed_release(&feed);
     return st;
 }
 
+grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read, int (*rewind)(void *read_ctx),
+                                    void *read_ctx, const grebe_vdb_write_options *options, grebe_vdb_result **out,
+                                    grebe_error *err)
+{
+    struct grebe_vdb_text text = { NULL, read, rewind, read_ctx };
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && read != NULL && rewind != NULL && out != NULL);
+    return import_texts(vdb, name, &text, 1, false, options, out, err);
+}
+
+grebe_status grebe_vdb_import_lines(grebe_vdb *vdb, const char *name, const grebe_vdb_text *texts, size_t n_texts,
+                                    const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && texts != NULL && n_texts != 0 && out != NULL);
+    for (size_t i = 0; i < n_texts; i++) {
+        GREBE_CHECK_ARG(err, texts[i].read != NULL && texts[i].rewind != NULL);
+    }
+    return import_texts(vdb, name, texts, n_texts, true, options, out, err);
+}
 /* One point as a feed. */
 static grebe_status feed_point(struct vdb_feed *f, const char *id_word, const char *vector, const char *payload,
                                grebe_error *err)
@@ -269,7 +287,7 @@ static grebe_status feed_point(struct vdb_feed *f, const char *id_word, const ch
     size_t n = 0;
     grebe_status st;
     GREBE_TRY(vdb_id_from_word(&ar, id_word, strlen(id_word), &id, err));
-    GREBE_TRY(error_wrap(err, vdb_vector_from_text(f->a, vector, strlen(vector), &values, &n, err), "vector"));
+    GREBE_TRY(vdb_vector_from_text(f->a, vector, strlen(vector), &values, &n, err));
     if (payload != NULL) {
         GREBE_TRY(error_wrap(err, vdb_json_parse(&ar, payload, strlen(payload), &v, err), "payload"));
         if (v->type != VDB_OBJECT) {

@@ -40,6 +40,19 @@ grebe_status vdb_points_add(struct vdb_points *p, const struct vdb_id *id, const
  */
 grebe_status vdb_points_add_line(struct vdb_points *p, const char *line, size_t len, grebe_error *err);
 
+/** How lines that are rows of a table are read: what the members are called, and what becomes of the others. */
+struct vdb_line_form {
+    const char *id, *vector; /* keys */
+    size_t id_len, vector_len;
+    bool takes_others;       /* members beside id, vector and payload become members of the payload; else they are passed over */
+};
+/**
+ * vdb_points_add_line() in another form. With takes_others a vector may also be text, as for vdb_vector_from_text(), a payload null
+ * or the text of an object, and a member whose name the payload has as well is GREBE_EINVAL.
+ */
+grebe_status vdb_points_add_row_line(struct vdb_points *p, const struct vdb_line_form *form, const char *line, size_t len,
+                                     grebe_error *err);
+
 /** Add all points of another one, which has the same dimension when neither is empty. GREBE_OK; GREBE_ENOMEM; GREBE_ELIMIT (p
  *  has some of them then). */
 grebe_status vdb_points_append(struct vdb_points *p, const struct vdb_points *more, grebe_error *err);

@@ -14,13 +14,20 @@
 
 enum { FIELD_ID = 1, FIELD_VECTOR = 2, FIELD_PAYLOAD = 4 };
 
+static const struct vdb_line_form plain_form = { "id", "vector", 2, 6, false };
+
 struct line {
     struct vdb_points *points;
+    const struct vdb_line_form *form;
     struct vdb_text text;
     const char *p;
     struct arena ar; /* for what has no fast path */
     uint32_t fields; /* seen so far */
     size_t n;        /* components */
+    const char *key; /* of the member that is read */
+    size_t key_len;
+    struct vdb_others others;
+    const struct vdb_value *payload; /* read as a value, because others may join it; NULL: none */
     grebe_error *err;
 };
 
@@ -168,9 +175,40 @@ out:
     return st;
 }
 
+static grebe_status read_value(struct line *l, struct vdb_value *v)
+{
+    return vdb_json_parse_at(&l->ar, &l->text, l->p, 1, &l->p, v, l->err);
+}
+
+/* "0.5,1", which is what tables without lists have. */
+static grebe_status read_vector_text(struct line *l)
+{
+    struct vdb_points *points = l->points;
+    struct vdb_value v;
+    float *values = NULL;
+    grebe_status st;
+    GREBE_TRY(read_value(l, &v));
+    GREBE_TRY(vdb_vector_from_text(points->a, v.s.text, v.s.len, &values, &l->n, l->err));
+    if (l->n == 0 || l->n > UINT32_MAX) {
+        st = GREBE_FAIL(l->err, GREBE_EINVAL, "vector: expected 1 to %u components, found %zu", UINT32_MAX, l->n);
+        goto out;
+    }
+    points->dim = points->dim == 0 ? (uint32_t)l->n : points->dim;
+    GREBE_TRY(vdb_points_reserve_row(points, l->err));
+    if (l->n == points->dim) { /* else the end of the line says so */
+        memcpy(points->vectors + points->n * points->dim, values, l->n * sizeof *values);
+    }
+out:
+    mem_free(points->a, values, l->n * sizeof *values);
+    return st;
+}
+
 static grebe_status read_vector(struct line *l)
 {
     struct vdb_points *points = l->points;
+    if (l->form->takes_others && l->p < l->text.end && *l->p == '"') {
+        return read_vector_text(l);
+    }
     if (l->p == l->text.end || *l->p != '[') {
         return fail_at(l, l->p, "an array of numbers");
     }
@@ -191,11 +229,6 @@ static grebe_status read_vector(struct line *l)
 }
 
 /* ---- id and payload ---- */
-
-static grebe_status read_value(struct line *l, struct vdb_value *v)
-{
-    return vdb_json_parse_at(&l->ar, &l->text, l->p, 1, &l->p, v, l->err);
-}
 
 static grebe_status read_id(struct line *l)
 {
@@ -222,25 +255,67 @@ static grebe_status read_id(struct line *l)
     return st == GREBE_OK ? vdb_points_put_id(l->points, &id, l->err) : st;
 }
 
+/* A payload that others may join, which may come before or behind it. */
+static grebe_status read_payload_value(struct line *l)
+{
+    struct vdb_value *v = arena_alloc(&l->ar, sizeof *v);
+    if (v == NULL) {
+        return mem_fail(l->err, sizeof *v, "a payload");
+    }
+    const char *at = l->p;
+    grebe_status st = read_value(l, v);
+    if (st != GREBE_OK || v->type == VDB_NULL) {
+        return st;
+    }
+    l->payload = v;
+    if (v->type == VDB_STRING) {
+        st = error_wrap(l->err, vdb_json_parse(&l->ar, v->s.text, v->s.len, &l->payload, l->err), "payload");
+    }
+    return st == GREBE_OK && l->payload->type != VDB_OBJECT ? fail_at(l, at, "an object as payload") : st;
+}
+
+/* Whether a line of only id, vector and payload goes on behind p: then nothing joins the payload. */
+static bool is_end_of_line(const struct line *l, const char *p)
+{
+    p = vdb_skip_space(p, l->text.end);
+    return p < l->text.end && *p != ',' && l->others.n == 0;
+}
+
 static grebe_status read_payload(struct line *l)
 {
     struct vdb_value v;
     bool is_unstable = false;
     const char *at = l->p;
-    if (at == l->text.end || *at != '{') {
+    if (at == l->text.end || (*at != '{' && !l->form->takes_others)) {
         return fail_at(l, at, "an object as payload");
     }
-    const char *behind = vdb_scan_canonical(at, l->text.end, 1, &is_unstable);
-    if (behind != NULL && !is_unstable) { /* it would be printed as it stands */
-        l->p = behind;
+    const char *behind = *at == '{' ? vdb_scan_canonical(at, l->text.end, 1, &is_unstable) : NULL;
+    if (behind != NULL && !is_unstable && (!l->form->takes_others || is_end_of_line(l, behind))) {
+        l->p = behind; /* it would be printed as it stands */
         return buf_put(&l->points->payloads, at, (size_t)(behind - at), l->err);
+    }
+    if (l->form->takes_others) {
+        return read_payload_value(l);
     }
     grebe_status st = read_value(l, &v);
     return st == GREBE_OK ? vdb_json_put(&l->points->payloads, &v, l->err) : st;
 }
 
+static grebe_status read_other(struct line *l)
+{
+    struct vdb_value v;
+    const char *key = l->key;
+    const size_t key_len = l->key_len;
+    grebe_status st = read_value(l, &v);
+    l->others.ar = &l->ar;
+    return st == GREBE_OK ? vdb_others_add(&l->others, key, key_len, &v, l->err) : st;
+}
+
 static grebe_status read_field(struct line *l, uint32_t field)
 {
+    if (field == 0 && l->form->takes_others) {
+        return read_other(l);
+    }
     if (field == 0) {
         return vdb_skip_value(l->points->a, &l->text, l->p, &l->p, l->err);
     }
@@ -257,12 +332,12 @@ static grebe_status read_field(struct line *l, uint32_t field)
 
 /* ---- the line ---- */
 
-static uint32_t field_of(const char *key, size_t len)
+static uint32_t field_of(const struct vdb_line_form *form, const char *key, size_t len)
 {
-    if (len == 2 && memcmp(key, "id", 2) == 0) {
+    if (len == form->id_len && memcmp(key, form->id, len) == 0) {
         return FIELD_ID;
     }
-    if (len == 6 && memcmp(key, "vector", 6) == 0) {
+    if (len == form->vector_len && memcmp(key, form->vector, len) == 0) {
         return FIELD_VECTOR;
     }
     return len == 7 && memcmp(key, "payload", 7) == 0 ? FIELD_PAYLOAD : 0;
@@ -282,14 +357,17 @@ static grebe_status read_key(struct line *l, uint32_t *field)
     if (behind == NULL) {
         return vdb_fault_fail(&fault, &l->text, l->err);
     }
-    *field = field_of(begin, (size_t)(behind - 1 - begin));
+    l->key = begin;
+    l->key_len = (size_t)(behind - 1 - begin);
     if (has_escape) {
         grebe_status st = read_value(l, &v);
         if (st != GREBE_OK) {
             return st;
         }
-        *field = field_of(v.s.text, v.s.len);
+        l->key = v.s.text;
+        l->key_len = v.s.len;
     }
+    *field = field_of(l->form, l->key, l->key_len);
     l->p = vdb_skip_space(behind, l->text.end);
     if (l->p == l->text.end || *l->p != ':') {
         return fail_at(l, l->p, "':'");
@@ -344,21 +422,25 @@ static grebe_status end_line(struct line *l)
 {
     struct vdb_points *points = l->points;
     if ((l->fields & FIELD_ID) == 0) {
-        return GREBE_FAIL(l->err, GREBE_EINVAL, "a point without id");
+        return GREBE_FAIL(l->err, GREBE_EINVAL, "a point without %s", l->form->id);
     }
     if ((l->fields & FIELD_VECTOR) == 0) {
-        return GREBE_FAIL(l->err, GREBE_EINVAL, "a point without vector");
+        return GREBE_FAIL(l->err, GREBE_EINVAL, "a point without %s", l->form->vector);
     }
     points->id_end[points->n] = points->ids.len;
     if (l->n != points->dim) {
         struct vdb_id id = vdb_points_id(points, points->n);
         return vdb_points_dim_fail(&id, points->dim, l->n, l->err);
     }
-    if ((l->fields & FIELD_PAYLOAD) == 0) {
-        grebe_status st = buf_put(&points->payloads, "{}", 2, l->err);
-        if (st != GREBE_OK) {
-            return st;
-        }
+    const size_t end = points->n == 0 ? 0 : (size_t)points->payload_end[points->n - 1];
+    grebe_status st = GREBE_OK;
+    if (l->payload != NULL || l->others.n != 0) {
+        st = vdb_others_put(&l->others, l->payload, &points->payloads, l->err);
+    } else if (points->payloads.len == end) {
+        st = buf_put(&points->payloads, "{}", 2, l->err);
+    }
+    if (st != GREBE_OK) {
+        return st;
     }
     vdb_points_end_row(points);
     return GREBE_OK;
@@ -366,10 +448,17 @@ static grebe_status end_line(struct line *l)
 
 grebe_status vdb_points_add_line(struct vdb_points *p, const char *line, size_t len, grebe_error *err)
 {
+    return vdb_points_add_row_line(p, &plain_form, line, len, err);
+}
+
+grebe_status vdb_points_add_row_line(struct vdb_points *p, const struct vdb_line_form *form, const char *line, size_t len,
+                                     grebe_error *err)
+{
     const size_t ids_len = p->ids.len;
     const size_t payloads_len = p->payloads.len;
     const uint32_t dim_before = p->dim;
-    struct line l = { p, { line, len > 0 ? line + len : line, true }, line, ARENA_INIT(p->a), 0, 0, err };
+    struct line l = { .points = p, .form = form, .text = { line, len > 0 ? line + len : line, true }, .p = line,
+                      .ar = ARENA_INIT(p->a), .err = err };
     l.p = vdb_skip_space(l.p, l.text.end);
     grebe_status st = read_fields(&l);
     if (st == GREBE_OK) {

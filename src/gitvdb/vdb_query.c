@@ -127,7 +127,7 @@ static grebe_status vectors_of_text(const grebe_vdb *vdb, grebe_vdb_query *q, st
             st = st == GREBE_OK ? buf_put(out, one, n * sizeof *one, err) : st;
             mem_free(vdb->a, one, n * sizeof *one);
             if (st != GREBE_OK) {
-                return q->text != NULL ? error_wrap(err, st, "query vector") : error_wrap(err, st, "queries line %zu", line);
+                return q->text != NULL ? st : error_wrap(err, st, "queries line %zu", line);
             }
             q->dimension = (uint32_t)n;
             q->n_vectors++;

@@ -63,6 +63,13 @@ grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read
     return UNSUPPORTED(err);
 }
 
+grebe_status grebe_vdb_import_lines(grebe_vdb *vdb, const char *name, const grebe_vdb_text *texts, size_t n_texts,
+                                    const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
+{
+    *out = NULL;
+    return UNSUPPORTED(err);
+}
+
 grebe_status grebe_vdb_upsert_rows(grebe_vdb *vdb, const char *name, struct ArrowArrayStream *rows,
                                    const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
