@@ -19,10 +19,6 @@ int vdb_open(struct vdb_words *w)
 int cmd_vdb(struct cli *cli)
 {
     static struct vdb_words w; /* large; zero */
-    if (cli->n_positional == 1 && (strcmp(cli->positional[0], "--version") == 0 || strcmp(cli->positional[0], "-V") == 0)) {
-        out_printf("grebe vdb %s (git-vdb 0.4.0)\n", grebe_version());
-        return 0;
-    }
     int code = vdb_words_parse(cli, cli->positional, cli->n_positional, &w);
     if (code != 0) {
         return code < 0 ? 0 : code;

@@ -78,6 +78,8 @@ const struct vdb_given *vdb_values(const struct vdb_words *w, const char *name);
 /** Help on standard output (usage errors: nothing of it). */
 void vdb_help(const struct vdb_command *c);
 void vdb_overview(const char *group, FILE *f);
+/** "collection info NAME [options]" and a line feed. */
+void vdb_usage_line(const struct vdb_command *c, FILE *f);
 
 /** The sub-commands as sections of grebe-vdb(1). */
 void vdb_man(void);

@@ -141,7 +141,7 @@ int vdb_run_copy(struct vdb_words *w)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
-    grebe_status st = grebe_vdb_copy(w->vdb, w->positional[0], w->positional[1], &r, &err);
+    grebe_status st = grebe_vdb_copy(w->vdb, w->positional[0], vdb_value(w, "at"), w->positional[1], &r, &err);
     return vdb_finish(w, st, &err, r);
 }
 

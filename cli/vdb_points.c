@@ -110,9 +110,21 @@ int vdb_run_search(struct vdb_words *w)
 int vdb_run_export(struct vdb_words *w)
 {
     grebe_error err = GREBE_ERROR_INIT;
+    grebe_vdb_select select;
     grebe_vdb_read_options o;
+    struct ArrowArrayStream rows = { 0 };
+    int code = vdb_select_of(w, &select);
+    if (code != 0) {
+        return code;
+    }
     vdb_read_options_from(w, &o);
-    grebe_status st = grebe_vdb_export(w->vdb, w->positional[0], &o, out_write, w->cli, &err);
+    if (w->form >= FORM_ROWS) {
+        o.with_payload = o.with_vector = true;
+        w->cli->format = w->form - FORM_ROWS;
+        return grebe_vdb_scan(w->vdb, w->positional[0], &select, &o, &rows, &err) == GREBE_OK ? out_rows(w->cli, &rows)
+                                                                                              : vdb_error(w, &err);
+    }
+    grebe_status st = grebe_vdb_export(w->vdb, w->positional[0], &select, &o, out_write, w->cli, &err);
     return st == GREBE_OK || w->cli->is_pipe_closed ? 0 : vdb_error(w, &err);
 }
 

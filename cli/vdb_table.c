@@ -9,7 +9,7 @@
 const struct vdb_option vdb_globals[] = {
     { "db", VDB_TEXT, "PATH", "the repository (default: GIT_VDB_REPO, else .git-vdb)" },
     { "repo", VDB_TEXT, "PATH", NULL },
-    { "format", VDB_TEXT, "json|pretty|jsonl|table|csv|arrow", "form of the output (default json; the last three: points as rows)" },
+    { "format", VDB_TEXT, "FORM", "json (the default), pretty or jsonl; rows: table, csv or arrow" },
     { NULL, VDB_FLAG, NULL, NULL },
 };
 
@@ -44,7 +44,7 @@ static const struct vdb_option upsert_options[] = {
     END
 };
 static const struct vdb_option import_options[] = {
-    { "input-format", VDB_TEXT, "csv|tsv|json|jsonl|arrow|parquet", "what the sources are (default: by content and name; - is jsonl)" },
+    { "input-format", VDB_TEXT, "FORMAT", "csv, tsv, json, jsonl, arrow or parquet (default: by content and name; - is jsonl)" },
     { "id-column", VDB_TEXT, "NAME", "the column of ids (default id)" },
     { "vector-column", VDB_TEXT, "NAME", "the column of vectors (default vector)" },
     { "single-commit", VDB_FLAG, NULL, "all points in one commit" },
@@ -58,12 +58,14 @@ static const struct vdb_option get_options[] = {
     { "offset", VDB_NUMBER, "N", "pass over the first N" }, { "limit", VDB_NUMBER, "N", "at most N" }, WITH, AT, END
 };
 static const struct vdb_option delete_options[] = { { "ids", VDB_MANY, "ID…", "these points" }, FILTER, EXPECT, END };
-static const struct vdb_option count_options[] = { FILTER, AT, END };
+static const struct vdb_option count_options[] = { { "ids", VDB_MANY, "ID…", "these points" }, FILTER, AT, END };
+static const struct vdb_option export_options[] = { FILTER, AT, END };
+static const struct vdb_option copy_options[] = { { "at", VDB_TEXT, "REV", "an older version instead of the newest" }, END };
 static const struct vdb_option search_options[] = {
     { "vector", VDB_TEXT, "V", "what to look for: 0.1,0.2 or JSON or a file" },
     { "text", VDB_TEXT, "TEXT", NULL },
     { "id", VDB_TEXT, "ID", "look for what is near this point" },
-    { "queries", VDB_TEXT, "FILE", "many vectors, a JSON array a line; - for standard input" },
+    { "queries", VDB_TEXT, "FILE", "many vectors, one a line: [0.1,0.2], {\"vector\":[…]} or 0.1,0.2; - for standard input" },
     { "limit", VDB_NUMBER, "N", "nearest points (default 10)" }, FILTER,
     { "exact", VDB_FLAG, NULL, "compare with every point" },
     { "approximate", VDB_FLAG, NULL, "look through the index" },
@@ -105,10 +107,10 @@ const struct vdb_command vdb_commands[] = {
     { NULL, "doctor", NULL, "", "check every collection", 0, 0, GREBE_VDB_EXISTING, false, false, none, vdb_run_doctor },
     { NULL, "completions", NULL, "SHELL", "print completions for bash, elvish, fish, powershell or zsh", 1, 1, GREBE_VDB_EXISTING, true, false, none, vdb_run_completions },
     { NULL, "import", NULL, "NAME SOURCE…", "insert points from lines of JSON, Parquet, a table or any other source", 2, 99, GREBE_VDB_CREATE, true, true, import_options, vdb_run_import },
-    { NULL, "export", NULL, "NAME", "print all points as lines of JSON", 1, 1, GREBE_VDB_EXISTING, false, true, at_options, vdb_run_export },
-    { NULL, "copy", NULL, "NAME NEW", "a second name for the same version", 2, 2, GREBE_VDB_EXISTING, false, true, none, vdb_run_copy },
+    { NULL, "export", NULL, "NAME", "print points as lines of JSON (or as rows: --format)", 1, 1, GREBE_VDB_EXISTING, false, true, export_options, vdb_run_export },
+    { NULL, "copy", NULL, "NAME NEW", "a second name for the same version, or an older one", 2, 2, GREBE_VDB_EXISTING, false, true, copy_options, vdb_run_copy },
     { NULL, "rename", NULL, "NAME NEW", "give a collection another name", 2, 2, GREBE_VDB_EXISTING, false, true, none, vdb_run_rename },
-    { NULL, "merge", NULL, "NAME REV", "take what changed in another revision, point by point", 2, 2, GREBE_VDB_EXISTING, false, true, merge_options, vdb_run_merge },
+    { NULL, "merge", NULL, "NAME REV", "take what changed in another revision or collection, point by point", 2, 2, GREBE_VDB_EXISTING, false, true, merge_options, vdb_run_merge },
     { NULL, "stats", NULL, "NAME", "count points, shards, objects and bytes", 1, 1, GREBE_VDB_EXISTING, false, true, at_options, vdb_run_stats },
     { NULL, "gc", NULL, "", "pack the repository and drop what nothing refers to", 0, 0, GREBE_VDB_EXISTING, false, true, gc_options, vdb_run_gc },
     { NULL, NULL, NULL, NULL, NULL, 0, 0, GREBE_VDB_EXISTING, false, false, NULL, NULL },
@@ -116,21 +118,38 @@ const struct vdb_command vdb_commands[] = {
 
 /* ---- help ---- */
 
+/* Two columns; the left one is as wide in characters, not bytes. */
+static void print_pair(FILE *f, const char *left, int width, const char *right)
+{
+    int n = 0;
+    for (const char *c = left; *c != '\0'; c++) {
+        n += (*c & 0xc0) != 0x80;
+    }
+    fprintf(f, "  %s%*s %s\n", left, n < width ? width - n : 0, "", right);
+}
+
 static void print_options(const struct vdb_option *options)
 {
     for (const struct vdb_option *o = options; o->name != NULL; o++) {
         if (o->help != NULL) {
             char left[96];
             snprintf(left, sizeof left, "--%s%s%s", o->name, o->arg != NULL ? " " : "", o->arg != NULL ? o->arg : "");
-            out_printf("  %-30s %s\n", left, o->help);
+            print_pair(stdout, left, 30, o->help);
         }
     }
 }
 
+void vdb_usage_line(const struct vdb_command *c, FILE *f)
+{
+    fprintf(f, "%s%s%s%s%s [options]\n", c->group != NULL ? c->group : "", c->group != NULL ? " " : "", c->name,
+            c->usage[0] != '\0' ? " " : "", c->usage);
+}
+
 void vdb_help(const struct vdb_command *c)
 {
-    out_printf("%s\n\nusage: grebe vdb %s%s%s %s [options]\n\noptions\n", c->summary, c->group != NULL ? c->group : "",
-               c->group != NULL ? " " : "", c->name, c->usage);
+    out_printf("%s\n\nusage: grebe vdb ", c->summary);
+    vdb_usage_line(c, stdout);
+    out_printf("\noptions\n");
     print_options(c->options);
     print_options(vdb_globals);
 }
@@ -138,14 +157,14 @@ void vdb_help(const struct vdb_command *c)
 void vdb_overview(const char *group, FILE *f)
 {
     fprintf(f, "grebe vdb: vector collections as Git trees, compatible with git-vdb 0.4\n\n"
-               "usage: grebe vdb [--db PATH] [--format json|pretty|jsonl] COMMAND …\n\n");
+               "usage: grebe vdb [--db PATH] [--format json|pretty|jsonl|table|csv|arrow] COMMAND …\n\n");
     for (const struct vdb_command *c = vdb_commands; c->name != NULL; c++) {
         bool is_shown = group == NULL || (c->group != NULL && strcmp(c->group, group) == 0);
         if (is_shown) {
             char left[64];
             snprintf(left, sizeof left, "%s%s%s %s", c->group != NULL ? c->group : "", c->group != NULL ? " " : "", c->name,
                      c->usage);
-            fprintf(f, "  %-28s %s\n", left, c->summary);
+            print_pair(f, left, 28, c->summary);
         }
     }
     fprintf(f, "\ngrebe vdb COMMAND --help shows the options of one.\n");

@@ -45,8 +45,13 @@ int vdb_usage(struct vdb_words *w, const char *fmt, ...)
     if (w->command == NULL) {
         return out_usage(w->cli, "%s", text);
     }
-    return out_usage(w->cli, "%s%s%s: %s", w->command->group != NULL ? w->command->group : "", w->command->group != NULL ? " " : "",
-                     w->command->name, text);
+    grebe_error err = GREBE_ERROR_INIT;
+    err.status = GREBE_EINVAL;
+    snprintf(err.message, sizeof err.message, "%s", text);
+    vdb_error(w, &err);
+    fprintf(stderr, "usage: grebe vdb ");
+    vdb_usage_line(w->command, stderr);
+    return EXIT_CODE_USAGE;
 }
 
 /* ---- parsing ---- */
@@ -58,7 +63,7 @@ struct parser {
     const char *group;
     bool has_global[2][2]; /* --db and --format, before and behind the sub-command */
     bool is_past_options;  /* behind "--" */
-    bool wants_help;
+    bool wants_help, wants_version;
 };
 
 static bool is_option_word(const char *word) { return word[0] == '-' && word[1] != '\0'; }
@@ -204,6 +209,10 @@ static int take_dashed(struct parser *p, const char *word)
         p->wants_help = true;
         return 0;
     }
+    if (p->w->command == NULL && (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)) {
+        p->wants_version = true;
+        return 0;
+    }
     if (strcmp(word, "--") == 0) {
         p->is_past_options = true;
         return 0;
@@ -265,7 +274,7 @@ static int take_positional(struct parser *p, const char *word)
 
 int vdb_words_parse(struct cli *cli, char **words, size_t n, struct vdb_words *w)
 {
-    struct parser p = { w, words, n, 0, NULL, { { false } }, false, false };
+    struct parser p = { .w = w, .words = words, .n = n };
     int code = 0;
     w->cli = cli;
     while (p.at < n && code == 0) {
@@ -277,6 +286,10 @@ int vdb_words_parse(struct cli *cli, char **words, size_t n, struct vdb_words *w
         } else {
             code = take_positional(&p, word);
         }
+    }
+    if (code == 0 && p.wants_version) {
+        out_printf("grebe vdb %s (git-vdb 0.4.0)\n", grebe_version());
+        return -1;
     }
     if (code == 0 && p.wants_help) {
         if (w->command != NULL) {

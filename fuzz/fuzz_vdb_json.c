@@ -103,6 +103,24 @@ static void check_readable(const struct vdb_value *v)
     arena_release(&arena);
 }
 
+/* As a row: what the format takes is taken unless a member stands both in the payload and beside it, and payloads are canonical. */
+static void check_row_line(const char *text, size_t size, bool is_point)
+{
+    static const struct vdb_line_form form = { "id", "vector", 2, 6, true };
+    struct vdb_points points;
+    grebe_error err = GREBE_ERROR_INIT;
+    vdb_points_init(&points, mem_system());
+    if (vdb_points_add_row_line(&points, &form, text, size, &err) == GREBE_OK) {
+        size_t len;
+        const char *payload = vdb_points_payload(&points, 0, &len);
+        require(points.n == 1 && points.dim > 0 && vdb_json_is_canonical_object(payload, len));
+    } else {
+        require(points.n == 0 && points.ids.len == 0 && points.payloads.len == 0 && err.message[0] != '\0');
+        require(!is_point || err.status == GREBE_EINVAL);
+    }
+    vdb_points_release(&points);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena arena = ARENA_INIT(mem_system());
@@ -129,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             require(points.n == 0);
         }
     }
+    check_row_line(text, size, points.n != 0);
     vdb_points_release(&points);
     arena_release(&arena);
     return 0;

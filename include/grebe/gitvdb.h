@@ -238,14 +238,14 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_scan(grebe_vdb *vdb, const cha
                                                        const grebe_vdb_read_options *options, struct ArrowArrayStream *out,
                                                        grebe_error *err);
 /**
- * All points as lines of JSON that grebe_vdb_upsert_lines() reads back to the same root, in the order of their ids.
+ * Points (select NULL: all) as lines of JSON, in the order of their ids; grebe_vdb_upsert_lines() reads all of them back to the same root.
  *
  * @param write As for grebe_print_rows().
  * Memory: the collection and one line.
  * @return GREBE_OK; GREBE_EIO (also: write failed); GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_read_options *options,
-                                                         grebe_write_fn write, void *write_ctx, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
+                                                         const grebe_vdb_read_options *options, grebe_write_fn write, void *write_ctx, grebe_error *err);
 /**
  * {"root":…,"count":…}
  * @return As grebe_vdb_get().
@@ -335,22 +335,27 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_doctor(grebe_vdb *vdb, grebe_v
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote,
                                                        grebe_vdb_result **out, grebe_error *err);
-/** Fetch the collection from a remote and fast-forward to it; a collection that is not here yet is made. @return As grebe_vdb_push(). */
+/** Fetch the collection from a remote into refs/git-vdb/remotes/REMOTE/NAME and fast-forward to it; a collection that is not here yet
+ *  is made. Where that is no fast-forward, the message names the reference to merge. @return As grebe_vdb_push(). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote,
                                                        grebe_vdb_result **out, grebe_error *err);
 
 /**
  * A second reference to the same commit.
- * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EEXISTS; GREBE_EINVAL (name); GREBE_EIO; GREBE_ENOMEM.
+ *
+ * @param at A revision that is a commit; NULL: now.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EEXISTS; GREBE_EINVAL (name; no commit); GREBE_EIO; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to,
-                                                       grebe_vdb_result **out, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *at,
+                                                       const char *to, grebe_vdb_result **out, grebe_error *err);
 /** Another name; the old one is gone. @return As grebe_vdb_copy(); GREBE_ECONFLICT (somebody committed to the old name meanwhile). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to,
                                                          grebe_vdb_result **out, grebe_error *err);
 /**
- * Merge another revision into a collection, point by point by id: what changed on one side only is taken from there.
+ * Merge another revision into a collection, point by point by id: what changed on one side only is taken from there. Where nothing
+ * changed on one side since the common version, no commit is made: the collection stays, or goes on to the other revision.
  *
+ * @param revision Any git revision of a commit, or the name of a collection: its newest version.
  * @param prefer 0: ids that changed differently on both sides are conflicts: GREBE_ECONFLICT, nothing is written,
  *         *out lists them;
  *               1: ours is kept; 2: theirs is taken.

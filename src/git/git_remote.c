@@ -2,8 +2,10 @@
 #include "git/git_repo.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "git/git_library.h"
 
@@ -78,7 +80,75 @@ static grebe_status find_remote(struct repo *r, const char *remote, git_remote *
     return code < 0 ? repo_git_fail(r, err, code, "remote \"%s\"", shown) : GREBE_OK;
 }
 
+/* ---- tracking references ---- */
+
+enum { PLACE_NAME_MAX = 60 };
+
+/* A path or an address as part of a reference's name: what may not stand in one becomes '-', without a user and password, the end of
+ * what is too long. */
+static void place_name(const char *place, char out[PLACE_NAME_MAX + 1])
+{
+    const char *host = strstr(place, "://");
+    host = host == NULL ? place : host + 3;
+    const char *at = memchr(host, '@', strcspn(host, "/"));
+    size_t n = 0;
+    for (const char *c = at == NULL ? host : at + 1; *c != '\0'; c++) {
+        bool is_dot = *c == '.', is_plain = isalnum((unsigned char)*c) || *c == '_' || *c == '-';
+        char put = is_plain || (is_dot && n != 0 && out[n - 1] != '.') ? *c : '-';
+        if (n == 0 && !isalnum((unsigned char)put)) {
+            continue; /* no '.' or '-' in front */
+        }
+        if (put == '-' && (out[n - 1] == '-' || out[n - 1] == '.')) {
+            continue;
+        }
+        if (n == PLACE_NAME_MAX) {
+            memmove(out, out + 1, --n);
+        }
+        out[n++] = put;
+    }
+    while (n != 0 && (out[n - 1] == '.' || out[n - 1] == '-')) {
+        n--;
+    }
+    out[n] = '\0';
+    size_t first = strspn(out, ".-"); /* a cut may lie there */
+    memmove(out, out + first, n - first + 1);
+    n -= first;
+    if (n > 5 && strcmp(out + n - 5, ".lock") == 0) {
+        out[n - 5] = '-';
+    }
+    if (n == 0) {
+        strcpy(out, "remote");
+    }
+}
+
+/* Where the remote's version of a collection is kept. */
+static grebe_status tracking_ref(const char *remote, bool is_named, const char *name, struct buf *out, grebe_error *err)
+{
+    char place[PLACE_NAME_MAX + 1];
+    if (!is_named) {
+        place_name(remote, place);
+    }
+    grebe_status st = buf_printf(out, err, REPO_REMOTE_REFS "%s/%s", is_named ? remote : place, name);
+    return st == GREBE_OK ? buf_put_byte(out, '\0', err) : st;
+}
+
 /* ---- push ---- */
+
+static grebe_status push_behind(const char *name, const char *remote, bool is_named, const grebe_allocator *a,
+                                grebe_error *err)
+{
+    struct buf tracking = BUF_INIT(a);
+    char shown[160];
+    grebe_status st = tracking_ref(remote, is_named, name, &tracking, err);
+    if (st == GREBE_OK) {
+        st = GREBE_FAIL(err, GREBE_ECONFLICT,
+                        "not a fast-forward: the remote has commits of collection \"%s\" that are not here; next: "
+                        "grebe vdb pull %s %s, and if that is refused: grebe vdb merge %s %s",
+                        name, name, error_quote(shown, sizeof shown, remote, strlen(remote)), name, buf_text(&tracking));
+    }
+    buf_release(&tracking);
+    return st;
+}
 
 grebe_status repo_push(struct repo *r, const char *name, const char *remote, grebe_error *err)
 {
@@ -102,9 +172,8 @@ grebe_status repo_push(struct repo *r, const char *name, const char *remote, gre
     char *specs[] = { spec };
     git_strarray list = { specs, 1 };
     int code = r->api.remote_push(to, &list, &options);
-    if (code == GIT_ENONFASTFORWARD) {
-        st = GREBE_FAIL(err, GREBE_ECONFLICT, "collection \"%s\": the remote has commits that are not here; pull first",
-                        name);
+    if (code == GIT_ENONFASTFORWARD || strstr(t.refused, "fast-forward") != NULL) {
+        st = push_behind(name, remote, is_named, r->a, err);
     } else if (code < 0) {
         st = repo_git_fail(r, err, code, "push of \"%s\"", name);
     } else if (t.refused[0] != '\0') {
@@ -138,13 +207,32 @@ static grebe_status find_tip(struct repo *r, git_remote *from, const char *name,
     return GREBE_FAIL(err, GREBE_ENOTFOUND, "the remote has no collection \"%s\"", name);
 }
 
-/* Objects, and for a remote with a name its tracking reference. */
-static grebe_status fetch(struct repo *r, git_remote *from, const char *name, const char *ref, const char *remote,
-                          bool is_named, struct repo_oid *tip, grebe_error *err)
+/* libgit2 empties FETCH_HEAD even where it writes nothing to it. */
+static grebe_status fetch_head_path(struct repo *r, struct buf *out, bool *is_there, grebe_error *err)
+{
+    struct stat info;
+    grebe_status st = buf_printf(out, err, "%s/FETCH_HEAD", r->git_dir);
+    st = st == GREBE_OK ? buf_put_byte(out, '\0', err) : st;
+    *is_there = st == GREBE_OK && stat(buf_text(out), &info) == 0;
+    return st;
+}
+
+static void remove_if_empty(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && info.st_size == 0) {
+        (void)unlink(path);
+    }
+}
+
+/* Objects, and the tracking reference. */
+static grebe_status fetch(struct repo *r, git_remote *from, const char *name, const char *ref, const char *tracking,
+                          struct repo_oid *tip, grebe_error *err)
 {
     git_fetch_options options;
     struct transfer t = { .r = r, .ref = ref };
-    struct buf spec = BUF_INIT(r->a);
+    struct buf spec = BUF_INIT(r->a), head = BUF_INIT(r->a);
+    bool has_head = true;
     grebe_status st = GREBE_OK;
     char *specs[1];
     git_strarray list = { specs, 1 };
@@ -158,15 +246,16 @@ static grebe_status fetch(struct repo *r, git_remote *from, const char *name, co
         goto out;
     }
     GREBE_TRY(find_tip(r, from, name, ref, tip, err));
-    GREBE_TRY(buf_printf(&spec, err, "+%s:", ref));
-    if (is_named) {
-        GREBE_TRY(buf_printf(&spec, err, REPO_REMOTE_REFS "%s/%s", remote, name));
-    }
+    GREBE_TRY(fetch_head_path(r, &head, &has_head, err));
+    GREBE_TRY(buf_printf(&spec, err, "+%s:%s", ref, tracking));
     GREBE_TRY(buf_put_byte(&spec, '\0', err));
     specs[0] = (char *)spec.data;
     code = r->api.remote_download(from, &list, &options);
     if (code == 0) {
         code = r->api.remote_update_tips(from, &options.callbacks, 0, GIT_REMOTE_DOWNLOAD_TAGS_NONE, NULL);
+    }
+    if (!has_head) {
+        remove_if_empty(buf_text(&head));
     }
     if (code < 0) {
         st = repo_git_fail(r, err, code, "pull of \"%s\"", name);
@@ -174,6 +263,7 @@ static grebe_status fetch(struct repo *r, git_remote *from, const char *name, co
 out:
     (void)r->api.remote_disconnect(from);
     buf_release(&spec);
+    buf_release(&head);
     return st;
 }
 
@@ -195,11 +285,13 @@ grebe_status repo_pull(struct repo *r, const char *name, const char *remote, str
     struct repo_oid tip, old, old_root;
     struct repo_commit read;
     struct arena ar = ARENA_INIT(r->a);
+    struct buf tracking = BUF_INIT(r->a);
     grebe_status st = GREBE_OK;
 
     GREBE_TRY(repo_ref_name(name, ref, err));
     GREBE_TRY(find_remote(r, remote, &from, &is_named, err));
-    GREBE_TRY(fetch(r, from, name, ref, remote, is_named, &tip, err));
+    GREBE_TRY(tracking_ref(remote, is_named, name, &tracking, err));
+    GREBE_TRY(fetch(r, from, name, ref, buf_text(&tracking), &tip, err));
     GREBE_TRY(repo_refresh(r, err));
     GREBE_TRY(repo_commit_read(r, &tip, &ar, &read, err));
     *root = read.root;
@@ -217,8 +309,10 @@ grebe_status repo_pull(struct repo *r, const char *name, const char *remote, str
         goto out;
     }
     st = GREBE_FAIL(err, GREBE_ECONFLICT,
-                    "pull would not fast-forward collection \"%s\": it has commits that the remote lacks", name);
+                    "not a fast-forward: collection \"%s\" has commits that the remote lacks; next: grebe vdb merge %s %s",
+                    name, name, buf_text(&tracking));
 out:
+    buf_release(&tracking);
     if (from != NULL) {
         r->api.remote_free(from);
     }

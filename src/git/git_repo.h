@@ -209,8 +209,9 @@ grebe_status repo_revision(struct repo *r, const char *text, bool *is_commit,
 /** Push the collection's reference; a remote is a name or a path or an address. Credentials: a user and password in the address,
  *  or the agent of ssh; helpers of git are not asked. GREBE_ECONFLICT: not a fast-forward; GREBE_EAUTH; GREBE_ENETWORK. */
 grebe_status repo_push(struct repo *r, const char *name, const char *remote, grebe_error *err);
-/** Fetch into refs/git-vdb/remotes/REMOTE/NAME (a remote without a name: into nothing), then fast-forward or create the collection.
- *  GREBE_ECONFLICT: the collection has commits that the remote lacks. */
+/** Fetch into refs/git-vdb/remotes/REMOTE/NAME (a path or an address stands there as far as a reference may hold it), then
+ *  fast-forward or create the collection. GREBE_ECONFLICT: the collection has commits that the remote lacks; the message says how
+ *  to merge. */
 grebe_status repo_pull(struct repo *r, const char *name, const char *remote,
                       struct repo_oid *root, grebe_error *err);
 /** Packs of a repository into one, unreachable objects older than `grace_seconds` dropped: `git gc` where git is installed. */

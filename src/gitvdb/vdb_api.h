@@ -38,7 +38,10 @@ void vdb_view_drop(struct vdb_view *v); /* NULL accepted */
 
 /** Root of a collection now (at NULL) or at a revision, which must be one of a collection. Names the collection in messages. */
 grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct repo_oid *root, grebe_error *err);
-/** Both of the above. */
+/** Root and commit of a revision, as repo_revision(); the message hints at the reference where only the name of a collection was given. */
+grebe_status vdb_revision(grebe_vdb *vdb, const char *text, bool *is_commit, struct repo_oid *commit, struct repo_oid *root,
+                          grebe_error *err);
+/** vdb_resolve() and vdb_view_open(). */
 grebe_status vdb_view_of(grebe_vdb *vdb, const char *name, const char *at, struct vdb_view **out, grebe_error *err);
 
 /** Threads and token of a call. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All points as lines of JSON. */
+/* Points as lines of JSON. */
 #include "gitvdb/vdb_api.h"
 
 #include <string.h>
@@ -42,22 +42,25 @@ static grebe_status flush(struct buf *text, grebe_write_fn write, void *write_ct
     return sys == 0 ? GREBE_OK : GREBE_FAIL_SYS(err, GREBE_EIO, sys, "writing points");
 }
 
-grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_read_options *options, grebe_write_fn write,
-                              void *write_ctx, grebe_error *err)
+grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
+                              const grebe_vdb_read_options *options, grebe_write_fn write, void *write_ctx, grebe_error *err)
 {
     grebe_vdb_read_options o;
-    struct vdb_selection everything = { 0 };
+    struct vdb_selection which;
+    struct vdb_filter *filter = NULL;
     struct vdb_view *view = NULL;
     struct vdb_place *places = NULL;
     size_t n = 0;
     grebe_status st;
     GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && write != NULL);
     struct buf text = BUF_INIT(vdb->a);
+    struct arena ar = ARENA_INIT(vdb->a);
     GREBE_TRY(vdb_read_options_of(options, &o, err));
     GREBE_TRY(vdb_view_of(vdb, name, o.at, &view, err));
     struct vdb_work work = vdb_work_of(vdb, o.call);
+    GREBE_TRY(vdb_selection_of(vdb, select, &ar, &which, &filter, err));
     GREBE_TRY(vdb_snapshot_load_all(view->snapshot, &work, VDB_PART_ALL, err));
-    GREBE_TRY(vdb_select_rows(view->snapshot, &work, &everything, &places, &n, err));
+    GREBE_TRY(vdb_select_rows(view->snapshot, &work, &which, &places, &n, err));
     GREBE_TRY(vdb_sort_places(view->snapshot, places, n, err));
     for (size_t i = 0; i < n; i++) {
         GREBE_TRY(put_line(view->snapshot, places[i], &text, err));
@@ -69,6 +72,8 @@ grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_
 out:
     mem_free(vdb->a, places, n * sizeof *places);
     buf_release(&text);
+    vdb_filter_free(filter);
+    arena_release(&ar);
     vdb_view_drop(view);
     return error_wrap(err, st, "collection %s", name);
 }

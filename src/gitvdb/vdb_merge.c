@@ -23,6 +23,7 @@ struct merge {
     struct vdb_step *step;
     struct merge_job *job;
     struct vdb_view *base, *theirs; /* base NULL: no common version */
+    struct repo_oid base_commit;
     struct vdb_changes changes;     /* base to theirs */
     struct vdb_points set;
     struct buf gone;                /* struct vdb_place of ours */
@@ -147,15 +148,25 @@ static int compare_places(const void *x, const void *y)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
+/* A collection's name is its newest version, whatever else git may know by it. */
+static grebe_status find_theirs(grebe_vdb *vdb, const char *revision, bool *is_commit, struct repo_oid *commit,
+                                struct repo_oid *root, grebe_error *err)
+{
+    *is_commit = true;
+    return repo_name_check(revision, NULL) == GREBE_OK && repo_ref_read(vdb->repo, revision, commit, root, NULL) == GREBE_OK
+               ? GREBE_OK
+               : vdb_revision(vdb, revision, is_commit, commit, root, err);
+}
+
 static grebe_status open_sides(struct merge *m, grebe_error *err)
 {
     struct vdb_step *step = m->step;
-    struct repo_oid theirs_root, base_commit;
+    struct repo_oid theirs_root;
     struct repo_commit base;
     struct arena ar = ARENA_INIT(step->vdb->a);
     bool is_commit;
     grebe_status st;
-    GREBE_TRY(repo_revision(step->vdb->repo, m->job->revision, &is_commit, &step->second_parent, &theirs_root, err));
+    GREBE_TRY(find_theirs(step->vdb, m->job->revision, &is_commit, &step->second_parent, &theirs_root, err));
     if (!is_commit) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "expected a commit to merge, found a tree");
         goto out;
@@ -168,13 +179,13 @@ static grebe_status open_sides(struct merge *m, grebe_error *err)
                         (unsigned)y->dimension);
         goto out;
     }
-    st = repo_merge_base(step->vdb->repo, &step->commit, &step->second_parent, &base_commit, err);
+    st = repo_merge_base(step->vdb->repo, &step->commit, &step->second_parent, &m->base_commit, err);
     if (st == GREBE_ENOTFOUND) {
         st = GREBE_OK;
         goto out;
     }
     GREBE_TRY(st);
-    GREBE_TRY(repo_commit_read(step->vdb->repo, &base_commit, &ar, &base, err));
+    GREBE_TRY(repo_commit_read(step->vdb->repo, &m->base_commit, &ar, &base, err));
     GREBE_TRY(vdb_view_open(step->vdb, &base.root, &m->base, err));
 out:
     arena_release(&ar);
@@ -211,9 +222,33 @@ out:
     return st;
 }
 
+/* One side is the common version: there is nothing to join. *is_done false: both went on. */
+static grebe_status settle(struct merge *m, bool *is_done, grebe_error *err)
+{
+    struct vdb_step *step = m->step;
+    bool is_ahead = m->base != NULL && repo_oid_equal(&m->base_commit, &step->second_parent);
+    bool is_behind = m->base != NULL && repo_oid_equal(&m->base_commit, &step->commit);
+    *is_done = step->is_settled = is_ahead || is_behind;
+    if (is_ahead) {
+        step->root = ours_of(m)->root;
+        step->has_second_parent = false;
+        return GREBE_OK;
+    }
+    if (!is_behind) {
+        return GREBE_OK;
+    }
+    step->root = m->theirs->snapshot->root;
+    grebe_status st = vdb_changes_find(m->base->snapshot, m->theirs->snapshot, &step->work, &m->changes, err);
+    for (int kind = 0; kind < VDB_CHANGE_KINDS; kind++) {
+        step->affected += m->changes.n[kind];
+    }
+    return st;
+}
+
 static grebe_status make_merge(void *arg, struct vdb_step *step, grebe_error *err)
 {
     struct merge m = { .step = step, .job = arg };
+    bool is_done = false;
     grebe_status st;
     m.changes = (struct vdb_changes){ .a = step->vdb->a };
     m.gone = BUF_INIT(step->vdb->a);
@@ -222,6 +257,10 @@ static grebe_status make_merge(void *arg, struct vdb_step *step, grebe_error *er
     grebe_vdb_result_free(m.job->conflicts);
     m.job->conflicts = NULL;
     GREBE_TRY(open_sides(&m, err));
+    GREBE_TRY(settle(&m, &is_done, err));
+    if (is_done) {
+        goto out;
+    }
     GREBE_TRY(m.base == NULL ? all_of_theirs(&m, err)
                              : vdb_changes_find(m.base->snapshot, m.theirs->snapshot, &step->work, &m.changes, err));
     for (int kind = 0; kind < VDB_CHANGE_KINDS; kind++) {

@@ -2,6 +2,7 @@
 /* Opening a repository, views of roots, and the calls on whole collections. */
 #include "gitvdb/vdb_api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,33 @@ grebe_status vdb_view_open(grebe_vdb *vdb, const struct repo_oid *root, struct v
     return st;
 }
 
+/* "words~2" is no revision, but that of the collection "words" may be meant. */
+static void hint_at_collection(grebe_vdb *vdb, const char *text, grebe_error *err)
+{
+    char name[130];
+    size_t len = strcspn(text, "~^@:");
+    struct repo_oid commit, root;
+    if (err == NULL || len >= sizeof name) {
+        return;
+    }
+    memcpy(name, text, len);
+    name[len] = '\0';
+    if (repo_name_check(name, NULL) == GREBE_OK && repo_ref_read(vdb->repo, name, &commit, &root, NULL) == GREBE_OK) {
+        size_t at = strlen(err->message);
+        snprintf(err->message + at, sizeof err->message - at, "; did you mean refs/git-vdb/collections/%s?", text);
+    }
+}
+
+grebe_status vdb_revision(grebe_vdb *vdb, const char *text, bool *is_commit, struct repo_oid *commit, struct repo_oid *root,
+                          grebe_error *err)
+{
+    grebe_status st = repo_revision(vdb->repo, text, is_commit, commit, root, err);
+    if (st == GREBE_ENOTFOUND || st == GREBE_EINVAL) {
+        hint_at_collection(vdb, text, err);
+    }
+    return st;
+}
+
 grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struct repo_oid *root, grebe_error *err)
 {
     struct repo_oid commit;
@@ -103,7 +131,7 @@ grebe_status vdb_resolve(grebe_vdb *vdb, const char *name, const char *at, struc
     grebe_status st = repo_name_check(name, err);
     st = st == GREBE_OK ? repo_ref_read(vdb->repo, name, &commit, root, err) : st;
     if (st == GREBE_OK && at != NULL) {
-        st = repo_revision(vdb->repo, at, &is_commit, &commit, root, err);
+        st = vdb_revision(vdb, at, &is_commit, &commit, root, err);
     }
     return st;
 }

@@ -242,7 +242,7 @@ grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_
     job.matching.filter = filter;
     job.ids.filter = NULL;
     if (!job.ids.has_ids && filter == NULL) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "delete: expected ids or a filter, found neither");
+        st = GREBE_FAIL(err, GREBE_EINVAL, "expected ids or a filter, found neither");
         goto out;
     }
     GREBE_TRY(vdb_update(vdb, name, o.expect_root, o.call, make_delete, &job, out, err));

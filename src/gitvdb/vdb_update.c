@@ -103,6 +103,12 @@ static grebe_status run_step(struct vdb_step *step, const char *expect_root, vdb
     GREBE_TRY(vdb_expect_root(expect_root, &root, err));
     GREBE_TRY(repo_pack_begin(step->vdb->repo, &step->pack, err));
     GREBE_TRY(make(arg, step, err));
+    if (step->is_settled) {
+        if (step->has_second_parent) {
+            st = vdb_publish(step->vdb, step->name, &step->commit, &step->second_parent, step->pack, err);
+        }
+        goto out;
+    }
     const struct repo_oid *parents[] = { &step->commit, &step->second_parent };
     GREBE_TRY(repo_commit_add(step->pack, &step->root, parents, step->has_second_parent ? 2 : 1, step->message, &commit,
                              err));

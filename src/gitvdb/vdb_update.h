@@ -23,6 +23,7 @@ struct vdb_step {
     char message[VDB_MESSAGE_MAX];
     bool has_second_parent;     /* a merge */
     struct repo_oid second_parent;
+    bool is_settled;            /* no commit is made: the reference stays, or goes on to second_parent */
 };
 
 /** Make the new root of a step. Called again, on the new state, when somebody else committed in between. */

@@ -114,8 +114,22 @@ grebe_status grebe_vdb_drop(grebe_vdb *vdb, const char *name, grebe_vdb_result *
     return vdb_result_end(st, &r, out);
 }
 
+/* The commit that a revision is, of a collection that can be opened. */
+static grebe_status find_version(grebe_vdb *vdb, const char *at, struct repo_oid *commit, struct repo_oid *root, grebe_error *err)
+{
+    struct vdb_view *view = NULL;
+    bool is_commit;
+    grebe_status st = vdb_revision(vdb, at, &is_commit, commit, root, err);
+    if (st == GREBE_OK && !is_commit) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "expected a commit as the version, found a tree");
+    }
+    st = st == GREBE_OK ? vdb_view_open(vdb, root, &view, err) : st;
+    vdb_view_drop(view);
+    return st;
+}
+
 /* A second name for a commit; the result is made from the members before the reference is. */
-static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, struct repo_oid *commit,
+static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *at, const char *to, struct repo_oid *commit,
                              const struct vdb_member *members, grebe_vdb_result **r, grebe_error *err)
 {
     struct repo_oid root;
@@ -123,6 +137,9 @@ static grebe_status point_at(grebe_vdb *vdb, const char *name, const char *to, s
     *r = NULL;
     GREBE_TRY(repo_name_check(name, err));
     GREBE_TRY(repo_ref_read(vdb->repo, name, commit, &root, err));
+    if (at != NULL) {
+        GREBE_TRY(find_version(vdb, at, commit, &root, err));
+    }
     GREBE_TRY(check_free(vdb, to, err));
     GREBE_TRY(named_result(vdb, &root, members, 3, r, err));
     GREBE_TRY(repo_ref_update(vdb->repo, to, NULL, commit, err));
@@ -130,13 +147,14 @@ out:
     return st;
 }
 
-grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
+grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *at, const char *to, grebe_vdb_result **out,
+                            grebe_error *err)
 {
     struct repo_oid commit;
     grebe_vdb_result *r;
     *out = NULL;
     struct vdb_member m[] = { { "copied", 6, vdb_bool(true) }, { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) } };
-    grebe_status st = point_at(vdb, name, to, &commit, m, &r, err);
+    grebe_status st = point_at(vdb, name, at, to, &commit, m, &r, err);
     return vdb_result_end(st, &r, out);
 }
 
@@ -146,7 +164,7 @@ grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to, 
     grebe_vdb_result *r;
     *out = NULL;
     struct vdb_member m[] = { { "from", 4, vdb_text(name) }, { "name", 4, vdb_text(to) }, { "renamed", 7, vdb_bool(true) } };
-    grebe_status st = point_at(vdb, name, to, &commit, m, &r, err);
+    grebe_status st = point_at(vdb, name, NULL, to, &commit, m, &r, err);
     if (st == GREBE_OK) {
         st = repo_ref_delete(vdb->repo, name, &commit, err);
         if (st != GREBE_OK) { /* somebody committed to the old name: it stays, the new one goes */
@@ -259,7 +277,7 @@ static grebe_status make_restore(void *arg, struct vdb_step *step, grebe_error *
     struct vdb_changes changes = { 0 };
     bool is_commit;
     grebe_status st;
-    GREBE_TRY(repo_revision(step->vdb->repo, revision, &is_commit, &commit, &step->root, err));
+    GREBE_TRY(vdb_revision(step->vdb, revision, &is_commit, &commit, &step->root, err));
     GREBE_TRY(vdb_view_open(step->vdb, &step->root, &view, err));
     GREBE_TRY(vdb_changes_find(step->view->snapshot, view->snapshot, &step->work, &changes, err));
     step->affected = changes.n[VDB_ADDED] + changes.n[VDB_REMOVED] + changes.n[VDB_CHANGED];

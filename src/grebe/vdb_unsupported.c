@@ -107,7 +107,8 @@ grebe_status grebe_vdb_scan(grebe_vdb *vdb, const char *name, const grebe_vdb_se
     return UNSUPPORTED(err);
 }
 
-grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_read_options *options,
+grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
+                              const grebe_vdb_read_options *options,
                               grebe_write_fn write, void *write_ctx, grebe_error *err)
 {
     return UNSUPPORTED(err);
@@ -175,7 +176,7 @@ grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote
     return UNSUPPORTED(err);
 }
 
-grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out,
+grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *at, const char *to, grebe_vdb_result **out,
                             grebe_error *err)
 {
     *out = NULL;

@@ -7,6 +7,9 @@ q grebe vdb search --help
 q grebe vdb collection --help
 q grebe vdb collection create --help
 q grebe vdb -V
+q grebe vdb --db X --version
+q grebe vdb doctor --help
+q grebe vdb import c --single-comit
 q grebe vdb serach c
 q grebe vdb collection lsit
 q grebe vdb collection

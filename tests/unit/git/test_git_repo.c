@@ -299,8 +299,16 @@ static void test_remote__push_and_pull__fast_forward_only(void **state)
     assert_ok(repo_ref_update(f.repo, "a", &c2, &c3, &err));
     put_commit(other, "there", &c2, &got, &root);
     assert_ok(repo_ref_update(other, "a", &c2, &got, &err));
-    assert_fails(repo_push(f.repo, "a", "origin", &err), GREBE_ECONFLICT, "\"a\"");
-    assert_fails(repo_pull(f.repo, "a", "origin", &root, &err), GREBE_ECONFLICT, "fast-forward");
+    assert_fails(repo_push(f.repo, "a", "origin", &err), GREBE_ECONFLICT,
+                 "next: grebe vdb pull a origin, and if that is refused: grebe vdb merge a refs/git-vdb/remotes/origin/a");
+    assert_fails(repo_pull(f.repo, "a", "origin", &root, &err), GREBE_ECONFLICT,
+                 "next: grebe vdb merge a refs/git-vdb/remotes/origin/a");
+    assert_fails(repo_pull(f.repo, "a", url, &root, &err), GREBE_ECONFLICT, "next: grebe vdb merge a refs/git-vdb/remotes/");
+    const char *tracking = strstr(err.message, "refs/git-vdb/remotes/"); /* it is there, as are its objects */
+    assert_int_equal(run_shell("test $(git -C '%s' rev-parse %s) = $(git -C '%s' rev-parse refs/git-vdb/collections/a) && "
+                               "test ! -e '%s/FETCH_HEAD'",
+                               f.path, tracking, path, f.path),
+                     0);
     assert_ok(repo_ref_read(f.repo, "a", &got, &root, &err));
     assert_true(repo_oid_equal(&got, &c3));
     repo_close(other);

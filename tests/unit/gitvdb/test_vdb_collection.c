@@ -2,6 +2,9 @@
 /* Collections through the public calls: every allocation fails once, disks are full, folders closed; merge, copy, batches, threads. */
 #include "vdb_api_test.h"
 
+#include "arrow/arrow_array.h"
+#include "arrow/arrow_schema.h"
+
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -113,7 +116,7 @@ static void put_two_sides(grebe_vdb *vdb)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_vdb_result *r = NULL;
     put_points(vdb, "c", 0, 30, DIM, 1, UINT64_MAX);
-    assert_ok(grebe_vdb_copy(vdb, "c", "other", &r, &err));
+    assert_ok(grebe_vdb_copy(vdb, "c", NULL, "other", &r, &err));
     grebe_vdb_result_free(r);
     put_points(vdb, "c", 25, 10, DIM, 2, UINT64_MAX);
     put_points(vdb, "other", 25, 20, DIM, 3, UINT64_MAX);
@@ -309,7 +312,7 @@ static void test_merge__conflicts__listed_or_decided(void **state)
     static const char other[] = "refs/git-vdb/collections/other", old[] = "refs/git-vdb/collections/kept";
     api_fixture_open(&f);
     put_two_sides(f.vdb); /* base 0-29; ours changed 25-34, theirs 25-44 */
-    assert_ok(grebe_vdb_copy(f.vdb, "c", "kept", &r, &err));
+    assert_ok(grebe_vdb_copy(f.vdb, "c", NULL, "kept", &r, &err));
     grebe_vdb_result_free(r);
     r = NULL;
     read_ref(f.path, "c", before);
@@ -352,9 +355,9 @@ static void test_merge__conflicts__listed_or_decided(void **state)
     grebe_vdb_result_free(r);
     root_of(f.vdb, "c", now);
     assert_string_equal(now, before);
-    assert_int_equal(grebe_vdb_copy(f.vdb, "c", "other", &r, &err), GREBE_EEXISTS);
+    assert_int_equal(grebe_vdb_copy(f.vdb, "c", NULL, "other", &r, &err), GREBE_EEXISTS);
     assert_int_equal(grebe_vdb_rename(f.vdb, "c", "other", &r, &err), GREBE_EEXISTS);
-    assert_int_equal(grebe_vdb_copy(f.vdb, "no", "x", &r, &err), GREBE_ENOTFOUND);
+    assert_int_equal(grebe_vdb_copy(f.vdb, "no", NULL, "x", &r, &err), GREBE_ENOTFOUND);
     api_fixture_close(&f);
 }
 
@@ -367,7 +370,7 @@ static void test_merge__other_points__no_conflict(void **state)
     char merged[41], want[41];
     api_fixture_open(&f);
     put_points(f.vdb, "c", 0, 20, DIM, 5, UINT64_MAX);
-    assert_ok(grebe_vdb_copy(f.vdb, "c", "side", &r, &err));
+    assert_ok(grebe_vdb_copy(f.vdb, "c", NULL, "side", &r, &err));
     grebe_vdb_result_free(r);
     put_points(f.vdb, "c", 20, 300, DIM, 5, 50);
     put_points(f.vdb, "side", 320, 180, DIM, 5, 50);
@@ -377,7 +380,7 @@ static void test_merge__other_points__no_conflict(void **state)
     clean_root(500, DIM, 5, want);
     assert_string_equal(merged, want);
     /* what one side deleted and the other left alone is gone */
-    assert_ok(grebe_vdb_copy(f.vdb, "c", "less", &r, &err));
+    assert_ok(grebe_vdb_copy(f.vdb, "c", NULL, "less", &r, &err));
     grebe_vdb_result_free(r);
     static const char *const ids[] = { "0", "450" };
     grebe_vdb_select s = GREBE_VDB_SELECT_INIT;
@@ -391,6 +394,130 @@ static void test_merge__other_points__no_conflict(void **state)
     assert_int_equal(count_of(f.vdb, "c"), 499);
     assert_valid(f.vdb, "c");
     api_fixture_close(&f);
+}
+
+/* The number of commits that a collection has. */
+static unsigned commits_of(const struct api_fixture *f, const char *name)
+{
+    char command[700];
+    unsigned n = 0;
+    snprintf(command, sizeof command, "git -C '%s' rev-list --count refs/git-vdb/collections/%s", f->path, name);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    assert_int_equal(fscanf(p, "%u", &n), 1);
+    pclose(p);
+    return n;
+}
+
+static void check_merge(struct api_fixture *f, const char *name, const char *revision, uint64_t affected, unsigned n_more)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_vdb_result *r = NULL;
+    char now[41];
+    unsigned before = commits_of(f, name);
+    assert_ok(grebe_vdb_merge(f->vdb, name, revision, 0, &r, &err));
+    assert_int_equal(grebe_vdb_result_count(r), affected);
+    root_of(f->vdb, name, now);
+    assert_string_equal(grebe_vdb_result_root(r), now);
+    grebe_vdb_result_free(r);
+    assert_int_equal(commits_of(f, name), before + n_more);
+}
+
+static void test_merge__one_side_only__no_commit(void **state)
+{
+    (void)state;
+    struct api_fixture f;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_vdb_result *r = NULL;
+    char here[41], there[41];
+    api_fixture_open(&f);
+    put_points(f.vdb, "c", 0, 30, DIM, 1, 10);
+    assert_ok(grebe_vdb_copy(f.vdb, "c", NULL, "side", &r, &err));
+    grebe_vdb_result_free(r);
+    put_points(f.vdb, "side", 25, 20, DIM, 2, 10);
+    read_ref(f.path, "c", here);
+    check_merge(&f, "c", "c", 0, 0);
+    check_merge(&f, "c", "refs/git-vdb/collections/c~2", 0, 0);
+    check_merge(&f, "side", "c", 0, 0);
+    read_ref(f.path, "c", there);
+    assert_string_equal(here, there);
+    check_merge(&f, "c", "side", 20, 2);
+    read_ref(f.path, "c", here);
+    read_ref(f.path, "side", there);
+    assert_string_equal(here, there);
+    put_points(f.vdb, "c", 100, 1, DIM, 2, 10);
+    put_points(f.vdb, "side", 101, 1, DIM, 2, 10);
+    check_merge(&f, "c", "side", 1, 2);
+    check_merge(&f, "c", "side", 0, 0);
+    assert_int_equal(grebe_vdb_info(f.vdb, "c", "side", &r, &err), GREBE_ENOTFOUND);
+    assert_non_null(strstr(err.message, "did you mean refs/git-vdb/collections/side?"));
+    assert_int_equal(grebe_vdb_info(f.vdb, "c", "sid", &r, &err), GREBE_ENOTFOUND);
+    assert_null(strstr(err.message, "did you mean"));
+    api_fixture_close(&f);
+}
+
+/* ---- rows ---- */
+
+static grebe_status op_list(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err) { return grebe_vdb_list(vdb, out, err); }
+static grebe_status op_log(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
+{
+    return grebe_vdb_history(vdb, "c", 20, out, err);
+}
+static grebe_status op_compare(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
+{
+    return grebe_vdb_diff(vdb, "c", "refs/git-vdb/collections/c~1", "refs/git-vdb/collections/other", out, err);
+}
+static grebe_status op_doctor(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
+{
+    return grebe_vdb_doctor(vdb, out, err);
+}
+static grebe_status op_conflicts(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
+{
+    grebe_status st = grebe_vdb_merge(vdb, "c", "other", 0, out, err);
+    return st == GREBE_ECONFLICT && *out != NULL ? GREBE_OK : GREBE_EIO;
+}
+
+static const struct {
+    grebe_status (*run)(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err);
+    int64_t n_rows, n_columns;
+} row_cases[] = { { op_list, 2, 6 }, { op_log, 3, 5 }, { op_compare, 20, 2 }, { op_doctor, 2, 4 }, { op_conflicts, 10, 3 },
+                  { op_upsert_point, 1, 2 } };
+
+static void test_rows__any_result__and_no_memory_at_any_place(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof row_cases / sizeof *row_cases; k++) {
+        struct api_fixture f;
+        grebe_error err = GREBE_ERROR_INIT;
+        grebe_vdb_result *r = NULL;
+        grebe_status st = GREBE_ENOMEM;
+        api_fixture_open(&f);
+        put_two_sides(f.vdb);
+        assert_ok(row_cases[k].run(f.vdb, &r, &err));
+        for (size_t n = 1; st != GREBE_OK; n++) {
+            struct ArrowArray rows;
+            struct ArrowSchema schema;
+            size_t live = f.memory.n_live;
+            f.memory.fail_at = f.memory.n_calls + n;
+            st = grebe_vdb_result_rows(r, &rows, &schema, &err);
+            f.memory.fail_at = 0;
+            if (st == GREBE_OK) {
+                assert_ok(schema_check(&schema, &err));
+                assert_ok(array_check(&schema, &rows, true, &err));
+                assert_int_equal(rows.length, row_cases[k].n_rows);
+                assert_int_equal(rows.n_children, row_cases[k].n_columns);
+                schema.release(&schema);
+                rows.release(&rows);
+            } else {
+                assert_int_equal(st, GREBE_ENOMEM);
+                assert_true(rows.release == NULL && schema.release == NULL);
+            }
+            assert_int_equal(f.memory.n_live, live);
+            assert_true(n < 2000);
+        }
+        grebe_vdb_result_free(r);
+        api_fixture_close(&f);
+    }
 }
 
 /* ---- batches and threads ---- */
@@ -460,6 +587,8 @@ int main(void)
         cmocka_unit_test(test_closed_folder__reads_work_writes_say_so),
         cmocka_unit_test(test_merge__conflicts__listed_or_decided),
         cmocka_unit_test(test_merge__other_points__no_conflict),
+        cmocka_unit_test(test_merge__one_side_only__no_commit),
+        cmocka_unit_test(test_rows__any_result__and_no_memory_at_any_place),
         cmocka_unit_test(test_batches_and_threads__same_root_same_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,12 +172,138 @@ static void test_feed__no_memory__fails_and_frees(void **state)
     buf_release(&t.bytes);
 }
 
+/* ---- several texts as rows ---- */
+
+static const struct vdb_line_form row_form = { "id", "vector", 2, 6, true };
+
+static void pack(struct text *t, const struct text *from, enum codec_id id)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct codec_workspace ws = CODEC_WORKSPACE_INIT(mem_system());
+    *t = (struct text){ BUF_INIT(mem_system()), 0, 0 };
+    assert_ok(codec_compress(id, CODEC_LEVEL_DEFAULT, from->bytes.data, from->bytes.len, &t->bytes, &ws, &err));
+    codec_workspace_release(&ws);
+}
+
+/* Plain, gzip, zstd, and one without a line feed at its end. */
+static void make_texts(struct text texts[4], grebe_vdb_text list[4], unsigned n)
+{
+    static const char *const names[] = { "one", "two", "three", "four" };
+    struct text plain[3];
+    for (unsigned i = 0; i < 3; i++) {
+        plain[i] = (struct text){ BUF_INIT(mem_system()), 0, 0 };
+        put_points(&plain[i], i * n, n, 20);
+    }
+    texts[0] = plain[0];
+    pack(&texts[1], &plain[1], CODEC_GZIP);
+    pack(&texts[2], &plain[2], CODEC_ZSTD);
+    texts[3] = (struct text){ BUF_INIT(mem_system()), 0, 0 };
+    put_points(&texts[3], 3 * n, n, 20);
+    while (texts[3].bytes.data[texts[3].bytes.len - 1] == '\n') {
+        texts[3].bytes.len--;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        list[i] = (grebe_vdb_text){ names[i], read_text, rewind_text, &texts[i] };
+    }
+    buf_release(&plain[1].bytes);
+    buf_release(&plain[2].bytes);
+}
+
+static void free_texts(struct text texts[4])
+{
+    for (int i = 0; i < 4; i++) {
+        buf_release(&texts[i].bytes);
+    }
+}
+
+static void test_texts__packed_or_not__one_input_read_twice(void **state)
+{
+    (void)state;
+    enum { EACH = 40000 }; /* more than is kept */
+    grebe_error err = GREBE_ERROR_INIT;
+    struct vdb_work work = { .a = mem_system(), .threads = 1 };
+    struct text texts[4];
+    grebe_vdb_text list[4];
+    struct vdb_feed f;
+    struct vdb_points batch;
+    make_texts(texts, list, EACH);
+    vdb_points_init(&batch, mem_system());
+    assert_ok(vdb_feed_texts(&f, &work, list, 4, &row_form, "all", 1000, &err));
+    assert_false(f.is_kept);
+    assert_int_equal(f.n, 4 * EACH);
+    for (int round = 0; round < 2; round++) {
+        assert_ok(vdb_feed_rewind(&f, &err));
+        for (unsigned at = 0; at < 4 * EACH; at += (unsigned)batch.n) {
+            assert_ok(vdb_feed_next(&f, 777, &batch, &err));
+            assert_true(batch.n > 0);
+            assert_point(&batch, 0, at);
+        }
+        assert_ok(vdb_feed_next(&f, 777, &batch, &err));
+        assert_int_equal(batch.n, 0);
+    }
+    vdb_points_release(&batch);
+    vdb_feed_release(&f);
+    free_texts(texts);
+}
+
+static void test_texts__bad_ones__named(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct vdb_work work = { .a = mem_system(), .threads = 1 };
+    struct text texts[4];
+    grebe_vdb_text list[4];
+    struct vdb_feed f;
+    make_texts(texts, list, 10);
+    assert_ok(buf_put_text(&texts[3].bytes, "\n\n{\"id\":1,\"vector\":[1]}", &err));
+    assert_fails(vdb_feed_texts(&f, &work, list, 4, &row_form, "all", 1000, &err), GREBE_EINVAL, "four line 12: id 1");
+    vdb_feed_release(&f);
+    for (size_t len = 0; len < texts[1].bytes.len; len++) {
+        struct text cut = { texts[1].bytes, 0, 0 };
+        cut.bytes.len = len;
+        grebe_vdb_text one = { "cut", read_text, rewind_text, &cut };
+        grebe_status st = vdb_feed_texts(&f, &work, &one, 1, &row_form, "all", 1000, &err);
+        assert_true(st == (len < 2 || len == 0 ? GREBE_EINVAL : GREBE_ECORRUPT) || (len < 4 && st == GREBE_EINVAL));
+        assert_non_null(strstr(err.message, len == 0 ? "expected points, found none" : "cut"));
+        vdb_feed_release(&f);
+    }
+    free_texts(texts);
+}
+
+static void test_texts__no_memory__fails_and_frees(void **state)
+{
+    (void)state;
+    grebe_status st = GREBE_ENOMEM;
+    struct text texts[4];
+    grebe_vdb_text list[4];
+    make_texts(texts, list, 20);
+    for (size_t fail_at = 1; st != GREBE_OK; fail_at++) {
+        struct test_allocator a;
+        struct vdb_feed f;
+        test_allocator_init(&a);
+        a.fail_at = fail_at;
+        struct vdb_work work = { .a = &a.a, .threads = 1 };
+        for (int i = 0; i < 4; i++) {
+            texts[i].at = 0;
+        }
+        st = vdb_feed_texts(&f, &work, list, 4, &row_form, "all", 1000, NULL);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+        vdb_feed_release(&f);
+        assert_int_equal(a.n_live, 0);
+        assert_true(fail_at < 1000);
+    }
+    free_texts(texts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_feed__many_lines__all_points_in_order_again_and_again),
         cmocka_unit_test(test_feed__bad_line_anywhere__the_first_is_named),
         cmocka_unit_test(test_feed__no_memory__fails_and_frees),
+        cmocka_unit_test(test_texts__packed_or_not__one_input_read_twice),
+        cmocka_unit_test(test_texts__bad_ones__named),
+        cmocka_unit_test(test_texts__no_memory__fails_and_frees),
     };
     return cmocka_run_group_tests_name("vdb_feed", tests, NULL, NULL);
 }

@@ -402,6 +402,122 @@ static void test_vector__texts__as_the_original(void **state)
     }
 }
 
+/* ---- lines that are rows ---- */
+
+static grebe_status add_row(struct vdb_points *p, const struct vdb_line_form *form, const char *line, grebe_error *err)
+{
+    size_t len = strlen(line);
+    char *copy = malloc(len > 0 ? len : 1);
+    memcpy(copy, line, len);
+    grebe_status st = vdb_points_add_row_line(p, form, copy, len, err);
+    free(copy);
+    return st;
+}
+
+static const struct vdb_line_form row_form = { "id", "vector", 2, 6, true };
+
+static void test_rows__other_members__join_the_payload(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *payload;
+    } cases[] = {
+        { "{\"id\":1,\"vector\":[1,2]}", "{}" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":{\"b\":1}}", "{\"b\":1}" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":{\"b\" : 1}}", "{\"b\":1}" },
+        { "{\"payload\":{\"b\":1},\"id\":1,\"vector\":[1,2]}", "{\"b\":1}" },
+        { "{\"z\":[{}],\"id\":1,\"a\":1e2,\"vector\":[1,2]}", "{\"a\":100.0,\"z\":[{}]}" },
+        { "{\"payload\":{\"b\":1,\"d\":2},\"id\":1,\"c\":null,\"vector\":[1,2],\"a\":true}",
+          "{\"a\":true,\"b\":1,\"c\":null,\"d\":2}" },
+        { "{\"id\":1,\"vector\":[1,2],\"a\":\"x\",\"payload\":{\"b\":1}}", "{\"a\":\"x\",\"b\":1}" },
+        { "{\"id\":1,\"vector\":[1,2],\"a\":1,\"\\u0061\":2}", "{\"a\":2}" },
+        { "{\"id\":1,\"vector\":[1,2],\"\":1,\"payload\":null}", "{\"\":1}" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":null}", "{}" },
+        { "{\"id\":1,\"vector\":\"1, 2\",\"payload\":\"{\\\"t\\\":[1]}\"}", "{\"t\":[1]}" },
+        { "[1,[1,2],{\"b\":1}]", "{\"b\":1}" },
+        { "{\"id\":1,\"vector\":\"[1,2]\",\"payload\":{}}", "{}" },
+    };
+    struct vdb_points p;
+    vdb_points_init(&p, mem_system());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        assert_ok(add_row(&p, &row_form, cases[i].line, &err));
+        assert_int_equal(p.n, i + 1);
+        check_payload(&p, i, cases[i].payload);
+        assert_true(vdb_points_id(&p, i).number == 1 && p.vectors[2 * i] == 1 && p.vectors[2 * i + 1] == 2);
+    }
+    vdb_points_release(&p);
+}
+
+static void test_rows__other_names__as_asked(void **state)
+{
+    (void)state;
+    struct vdb_points p;
+    grebe_error err = GREBE_ERROR_INIT;
+    static const struct vdb_line_form form = { "key", "v", 3, 1, true };
+    vdb_points_init(&p, mem_system());
+    assert_ok(add_row(&p, &form, "{\"id\":7,\"v\":[1],\"vector\":[2,3],\"k\\u0065y\":\"x\"}", &err));
+    assert_true(vdb_points_id(&p, 0).len == 1 && p.dim == 1 && p.vectors[0] == 1);
+    check_payload(&p, 0, "{\"id\":7,\"vector\":[2,3]}");
+    assert_fails(add_row(&p, &form, "{\"id\":7,\"v\":[1]}", &err), GREBE_EINVAL, "a point without key");
+    assert_fails(add_row(&p, &form, "{\"key\":7,\"vector\":[1]}", &err), GREBE_EINVAL, "a point without v");
+    vdb_points_release(&p);
+}
+
+static void test_rows__bad_lines__no_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *fragment;
+    } cases[] = {
+        { "{\"id\":1,\"vector\":[1,2],\"a\":1,\"payload\":{\"a\":1}}", "found \"a\"" },
+        { "{\"payload\":{\"a\":1},\"id\":1,\"vector\":[1,2],\"a\":1}", "found \"a\"" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":{},\"payload\":{}}", "once each" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":[1]}", "an object as payload" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":\"[1]\"}", "an object as payload" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":\"{\"}", "payload: line 1" },
+        { "{\"id\":1,\"vector\":[1,2],\"payload\":", "column" },
+        { "{\"id\":1,\"vector\":[1,2],\"a\":", "column" },
+        { "{\"id\":1,\"vector\":[1,2],\"a\":01}", "column" },
+        { "{\"id\":1,\"vector\":\"1,x\"}", "vector: component 1" },
+        { "{\"id\":1,\"vector\":\"1\"}", "expected a vector of 2 components, found 1" },
+        { "{\"id\":1,\"vector\":\"1,2,3\"}", "expected a vector of 2 components, found 3" },
+        { "{\"id\":1,\"vector\":\"", "column" },
+        { "{\"id\":1.5,\"vector\":[1,2],\"a\":1}", "id" },
+    };
+    struct vdb_points p;
+    grebe_error err = GREBE_ERROR_INIT;
+    vdb_points_init(&p, mem_system());
+    assert_ok(add_row(&p, &row_form, "{\"id\":1,\"vector\":[1,2],\"a\":1}", &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_fails(add_row(&p, &row_form, cases[i].line, &err), GREBE_EINVAL, cases[i].fragment);
+        assert_int_equal(p.n, 1);
+        assert_int_equal(p.payloads.len, 7);
+    }
+    vdb_points_release(&p);
+}
+
+static void test_rows__no_memory__clean_failure(void **state)
+{
+    (void)state;
+    grebe_status st = GREBE_ENOMEM;
+    for (size_t fail_at = 1; st != GREBE_OK; fail_at++) {
+        struct test_allocator a;
+        struct vdb_points p;
+        test_allocator_init(&a);
+        a.fail_at = fail_at;
+        vdb_points_init(&p, &a.a);
+        st = add_row(&p, &row_form,
+                     "{\"id\":1,\"vector\":\"1,2\",\"a\":1,\"b\":[2],\"c\":{},\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,"
+                     "\"i\":9,\"payload\":\"{\\\"p\\\":1}\"}",
+                     NULL);
+        assert_true(st == GREBE_OK || (st == GREBE_ENOMEM && p.n == 0));
+        vdb_points_release(&p);
+        assert_int_equal(a.n_live, 0);
+        assert_true(fail_at < 200);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +532,10 @@ int main(void)
         cmocka_unit_test(test_lines__long_line__whole),
         cmocka_unit_test(test_lines__failures__named),
         cmocka_unit_test(test_vector__texts__as_the_original),
+        cmocka_unit_test(test_rows__other_members__join_the_payload),
+        cmocka_unit_test(test_rows__other_names__as_asked),
+        cmocka_unit_test(test_rows__bad_lines__no_trace),
+        cmocka_unit_test(test_rows__no_memory__clean_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
