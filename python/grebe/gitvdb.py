@@ -253,8 +253,9 @@ class Database:
         """Remove a collection's reference; git keeps the objects until it collects them."""
         return self._write("drop", name)
 
-    def copy(self, name, to):
-        self._write("copy", name, to)
+    def copy(self, name, to, at=None):
+        """A second name for a collection's newest version, or for an older one."""
+        self._write("copy", name, at, to)
         return Collection(self, to)
 
     def rename(self, name, to):
@@ -439,7 +440,8 @@ class Collection:
         return self.db._write("merge", self.name, revision, None, number)
 
     def copy(self, to):
-        return self.db.copy(self.name, to)
+        """A second name for this version."""
+        return self.db.copy(self.name, to, self._revision(None))
 
     def rename(self, to):
         """Gives the collection under its new name."""

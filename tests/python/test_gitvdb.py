@@ -349,7 +349,10 @@ def test_names_merge_push_and_pull(db, tmp_path):
     other = c.copy("two")
     other.upsert(ids=[1], vectors=[[5, 5]])
     c.upsert(ids=[3], vectors=[[3, 3]])
-    c.merge("refs/git-vdb/collections/two")
+    c.merge("two")
+    old = c.at("refs/git-vdb/collections/one~1").copy("old")
+    assert old.root == c.at("refs/git-vdb/collections/one~1").root != c.root
+    db.drop("old")
     assert c.get(1, with_vector=True)[0]["vector"] == [5, 5] and c.get(3).ids == [3]
     c.upsert(ids=[1], vectors=[[6, 6]])
     other.upsert(ids=[1], vectors=[[7, 7]])

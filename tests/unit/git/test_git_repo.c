@@ -8,7 +8,7 @@
 
 /* libgit2 1.5.1 leaks in git_regexp_match() for each key of the configuration that is no url.*.insteadOf, once a
  * remote. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpcre2\n"; }
 
 /* The blob "f" of the root of some commit reads as this text. */
