@@ -242,7 +242,7 @@ grebe_status repo_pack_add_delta(struct repo_pack *p, const struct repo_oid *oid
     if (!repo_pack_lacks(p, oid)) {
         return GREBE_OK;
     }
-    return append(p, REF_DELTA, oid, base, delta, len, VDB_RECORDS(0), err);
+    return append(p, REF_DELTA, oid, base, delta, len, REPO_RECORDS(0), err);
 }
 
 /* ---- publish ---- */
@@ -367,7 +367,7 @@ static grebe_status put_keep(struct repo_pack *p, const char *path, grebe_error 
     if (p->keep == NULL) {
         unlink(path);
     }
-    bool is_good = write(fd, VDB_KEEP_TEXT, sizeof VDB_KEEP_TEXT - 1) == (ssize_t)sizeof VDB_KEEP_TEXT - 1;
+    bool is_good = write(fd, REPO_KEEP_TEXT, sizeof REPO_KEEP_TEXT - 1) == (ssize_t)sizeof REPO_KEEP_TEXT - 1;
     int failed = is_good ? 0 : ENOSPC;
     close(fd);
     if (p->keep == NULL) {

@@ -109,12 +109,12 @@ struct repo_pack;
 /** Nothing is visible before repo_pack_publish(). @param out Owned, end with repo_pack_free(). */
 grebe_status repo_pack_begin(struct repo *r, struct repo_pack **out, grebe_error *err);
 /** As a level: records of so many bytes (repo_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
-#define VDB_RECORDS(stride) (-2 - (int)(stride))
+#define REPO_RECORDS(stride) (-2 - (int)(stride))
 /**
  * Put an object into the pack unless the pack or the repository has it.
  *
  * @param bytes Borrowed for the call.
- * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); VDB_RECORDS().
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); REPO_RECORDS().
  */
 grebe_status repo_pack_add(struct repo_pack *p, enum repo_object type, const void *bytes, size_t len,
                           int level, struct repo_oid *out, grebe_error *err);

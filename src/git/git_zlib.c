@@ -170,7 +170,7 @@ grebe_status repo_deflate(struct repo_deflater *d, const void *bytes, size_t len
     assert(level <= 9);
     grebe_status st = GREBE_OK;
     if (level < -1) {
-        return repo_deflate_records(&d->sample, bytes, len, (size_t)(VDB_RECORDS(0) - level), out, err);
+        return repo_deflate_records(&d->sample, bytes, len, (size_t)(REPO_RECORDS(0) - level), out, err);
     }
     if (level == -1 && len > WHOLE_MAX) {
         bool is_worth_it = false;
@@ -229,7 +229,7 @@ static grebe_status inflate_rest(const grebe_allocator *a, const unsigned char *
                                  size_t dst_len, bool must_end, size_t *in, size_t *done, grebe_error *err)
 {
     z_stream z;
-    unsigned char beyond[1];
+    unsigned char beyond[1] = { 0 };
     grebe_status st = GREBE_OK;
     stream_init(&z, a);
     if (inflateInit2(&z, -15) != Z_OK) {
