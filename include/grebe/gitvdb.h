@@ -165,7 +165,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, c
 /** Which points. Ids and filter both given: those that both name (get), or either (delete). */
 typedef struct grebe_vdb_select {
     uint32_t struct_size;
-    const char *const *ids; /**< words: "42" is the number, "\"42\"" and "x" are strings; shape [n_ids]. Borrowed. */
+    /** Words: "42" is the number, "\"42\"" and "x" are strings; shape [n_ids]. NULL: not given; none at all names no point. Borrowed. */
+    const char *const *ids;
     size_t n_ids;
     const char *filter;     /**< JSON; NULL: none. Borrowed. */
     size_t filter_len;
@@ -195,10 +196,12 @@ typedef struct grebe_vdb_read_options {
     const char *const *fields; /**< members of the payload to give, dotted paths; shape [n_fields]; 0: all. Borrowed. */
     size_t n_fields;
     const grebe_call_options *call; /**< Borrowed for the call; NULL: defaults */
+    /** Rows: "id" is always text that is each id as JSON. false: its type depends on the ids that were found. */
+    bool ids_are_json;
 } grebe_vdb_read_options;
-#define GREBE_VDB_READ_OPTIONS_INIT                                            \
-    {                                                                          \
-        sizeof(grebe_vdb_read_options), 0, false, false, 0, UINT64_MAX, 0, 0, 0 \
+#define GREBE_VDB_READ_OPTIONS_INIT                                                    \
+    {                                                                                  \
+        sizeof(grebe_vdb_read_options), 0, false, false, 0, UINT64_MAX, 0, 0, 0, false \
     }
 
 /**
