@@ -128,6 +128,7 @@ static grebe_status begin_read(grebe_vdb *vdb, const char *name, const grebe_vdb
 grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                            const grebe_vdb_read_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_read_options o;
     grebe_vdb_result *r;
     grebe_status st = begin_read(vdb, name, options, &o, &r, err);
@@ -140,6 +141,7 @@ grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_sel
 grebe_status grebe_vdb_count(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                              const grebe_vdb_read_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_read_options o;
     grebe_vdb_result *r;
     struct vdb_selection which;
@@ -223,6 +225,7 @@ out:
 grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                               const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_write_options o;
     struct delete_job job = { 0 };
     struct vdb_filter *filter = NULL;
