@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/endian.h"
+#include "gitvdb/vdb_points_internal.h"
 
 /* A point to set: where it stands in the change, and its id for sorting. */
 struct incoming {
@@ -61,12 +62,8 @@ static int compare_incoming(const void *x, const void *y)
 static grebe_status fail_repeated(const struct vdb_id *id, grebe_error *err)
 {
     char quoted[64];
-    if (id->is_number) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found %llu twice",
-                          (unsigned long long)id->number);
-    }
-    return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found \"%s\" twice",
-                      error_quote(quoted, sizeof quoted, id->text, id->len));
+    return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found %s twice",
+                      vdb_id_quote(id, quoted, sizeof quoted));
 }
 
 static grebe_status sort_incoming(struct change_job *job, const struct vdb_work *work, grebe_error *err)

@@ -35,7 +35,7 @@ static struct vdb_snapshot *ours_of(const struct merge *m) { return m->step->vie
 static grebe_status is_as_base(struct merge *m, const struct vdb_id *id, const struct vdb_place *ours, bool *out,
                                grebe_error *err)
 {
-    struct vdb_place base;
+    struct vdb_place base = { 0, 0 };
     bool in_base = false;
     grebe_status st = GREBE_OK;
     if (m->base != NULL) {
