@@ -164,14 +164,6 @@ static void test_allocation__each_fails__all_or_nothing(void **state)
 
 /* ---- disks and folders ---- */
 
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void test_full_disk__any_size__old_state_stays(void **state)
 {
     (void)state;
