@@ -104,6 +104,8 @@ int cmd_completions(struct cli *cli);
 
 /** Text of a man page, escaped. */
 void man_text(const char *text);
+/** "--NAME ARG" and its help, behind .TP and what stands before it. arg may be NULL. */
+void man_option(const char *name, const char *arg, const char *help);
 
 /* ---- cmd_common.c: what several verbs do ---- */
 

@@ -114,6 +114,21 @@ void man_text(const char *text)
     }
 }
 
+void man_option(const char *name, const char *arg, const char *help)
+{
+    out_printf("\\fB\\-\\-");
+    man_text(name);
+    out_printf("\\fR");
+    if (arg != NULL) {
+        out_printf(" \\fI");
+        man_text(arg);
+        out_printf("\\fR");
+    }
+    out_printf("\n");
+    man_text(help);
+    out_printf("\n");
+}
+
 static void man_options(const struct opt_spec *options)
 {
     for (const struct opt_spec *o = options; o != NULL && o->name != NULL; o++) {
@@ -121,17 +136,7 @@ static void man_options(const struct opt_spec *options)
         if (o->short_name != 0) {
             out_printf("\\fB\\-%c\\fR, ", o->short_name);
         }
-        out_printf("\\fB\\-\\-");
-        man_text(o->name);
-        out_printf("\\fR");
-        if (o->arg != NULL) {
-            out_printf(" \\fI");
-            man_text(o->arg);
-            out_printf("\\fR");
-        }
-        out_printf("\n");
-        man_text(o->help);
-        out_printf("\n");
+        man_option(o->name, o->arg, o->help);
     }
 }
 

@@ -172,21 +172,6 @@ void vdb_overview(const char *group, FILE *f)
 
 /* ---- the man page ---- */
 
-static void man_option(const struct vdb_option *o)
-{
-    out_printf(".TP\n\\fB\\-\\-");
-    man_text(o->name);
-    out_printf("\\fR");
-    if (o->arg != NULL) {
-        out_printf(" \\fI");
-        man_text(o->arg);
-        out_printf("\\fR");
-    }
-    out_printf("\n");
-    man_text(o->help);
-    out_printf("\n");
-}
-
 void vdb_man(void)
 {
     out_printf("\n.SH SUB\\-COMMANDS\n");
@@ -203,14 +188,16 @@ void vdb_man(void)
         out_printf("\n");
         for (const struct vdb_option *o = c->options; o->name != NULL; o++) {
             if (o->help != NULL) {
-                man_option(o);
+                out_printf(".TP\n");
+                man_option(o->name, o->arg, o->help);
             }
         }
     }
     out_printf(".SH OPTIONS OF ALL\n");
     for (const struct vdb_option *o = vdb_globals; o->name != NULL; o++) {
         if (o->help != NULL) {
-            man_option(o);
+            out_printf(".TP\n");
+            man_option(o->name, o->arg, o->help);
         }
     }
     out_printf(".SH ENVIRONMENT\n.TP\n.B GIT_VDB_REPO\nas \\-\\-db\n");

@@ -3,11 +3,9 @@
 #define GREBE_GITVDB_H
 
 /*
- * Collections of vectors in a Git repository, in the format of git-vdb (docs/format/gitvdb.md): equal content has
- *         the same tree id
- * whoever wrote it. Every write is a commit on refs/git-vdb/collections/NAME. A point has an id (a string or an
- *         unsigned
- * number), a vector of floats, and a payload (a JSON object).
+ * Collections of vectors in a Git repository, in the format of git-vdb (docs/format/gitvdb.md): equal content has the
+ * same tree id whoever wrote it. Every write is a commit on refs/git-vdb/collections/NAME. A point has an id (a
+ * string or an unsigned number), a vector of floats, and a payload (a JSON object).
  *
  * Results are values that can be looked at, printed as git-vdb prints them, or taken as Arrow rows.
  */
@@ -37,8 +35,8 @@ typedef enum grebe_vdb_mode {
 /**
  * Open a repository: bare, normal, a worktree, with alternates; no search in the folders above.
  *
- * While a repository is open, libgit2's own check of hashes is off in the process (SHA-1 is checked here, three
- *         times as fast).
+ * While a repository is open, libgit2's own check of hashes is off in the process (SHA-1 is checked here, three times
+ * as fast).
  *
  * @param ctx  Borrowed; must outlive the repository and its results.
  * @param out  Owned by the caller, close with grebe_vdb_close(); NULL on failure.
@@ -116,20 +114,17 @@ typedef struct grebe_vdb_write_options {
 
 /**
  * Insert and replace points that come as lines of JSON: {"id":…,"vector":[…],"payload":{…}}. The whole text is read
- *         and checked before
- * anything is written. A collection that is missing is made with the dimension of the first point, in the commit
- *         that holds the points.
+ * and checked before anything is written. A collection that is missing is made with the dimension of the first point,
+ * in the commit that holds the points.
  *
  * Commits of a long import reach the repository together: every few seconds, at the end, and before an error is
- *         reported.
- * Somebody else's commit in between ends the import with GREBE_ECONFLICT; what was published stays.
+ * reported. Somebody else's commit in between ends the import with GREBE_ECONFLICT; what was published stays.
  *
  * @param read Called twice from the start: see `rewind`. Until it gives 0 bytes.
  * @param rewind Starts the text again; errno value on failure.
  * @param out  {"root":…,"affected_points":…}
  * @return GREBE_OK; GREBE_EINVAL (a line, with its number; no points; an id twice in a batch); GREBE_ECONFLICT;
- *         GREBE_EIO; GREBE_ECORRUPT;
- *         GREBE_ELIMIT; GREBE_ECANCELLED; GREBE_ENOMEM.
+ *         GREBE_EIO; GREBE_ECORRUPT; GREBE_ELIMIT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_lines(grebe_vdb *vdb, const char *name, grebe_read_fn read,
                                                                int (*rewind)(void *read_ctx), void *read_ctx,
@@ -156,9 +151,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_import_lines(grebe_vdb *vdb, c
                                                                grebe_vdb_result **out, grebe_error *err);
 
 /**
- * As grebe_vdb_upsert_lines() for Arrow rows: a column of ids (text or integers), one of vectors (lists of numbers), and
- * the payload: a column "payload" gives the members of its JSON text or struct, every other column is a member of its name.
- * Ids are read as JSON where the field's metadata says "grebe.id": "json" (grebe_vdb_result_rows(), grebe_vdb_scan()).
+ * As grebe_vdb_upsert_lines() for Arrow rows: a column of ids (text or integers), one of vectors (lists of numbers),
+ * and the payload: a column "payload" gives the members of its JSON text or struct, every other column is a member of
+ * its name. Ids are read as JSON where the field's metadata says "grebe.id": "json" (grebe_vdb_result_rows(),
+ * grebe_vdb_scan()).
  *
  * @param rows Taken over and released, also on failure.
  */
@@ -184,7 +180,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_upsert_point(grebe_vdb *vdb, c
 /** Which points. Ids and filter both given: those that both name (get), or either (delete). */
 typedef struct grebe_vdb_select {
     uint32_t struct_size;
-    const char *const *ids; /**< words: "42" is the number, "\"42\"" and "x" are strings; shape [n_ids]. Borrowed. */
+    /** Words: "42" is the number, "\"42\"" and "x" are strings; shape [n_ids]. NULL: not given; with n_ids 0 they name
+     *  no point. Borrowed. */
+    const char *const *ids;
     size_t n_ids;
     const char *filter;     /**< JSON; NULL: none. Borrowed. */
     size_t filter_len;
@@ -197,9 +195,9 @@ typedef struct grebe_vdb_select {
 
 /**
  * Delete points by id or filter: one commit, also when nothing matched.
- * @return GREBE_OK; GREBE_EINVAL (neither ids nor filter; filter); GREBE_ECONFLICT (the root is not the expected
- *         one, or others were faster again and again); GREBE_ENOTFOUND (no such collection or revision);
- *         GREBE_ECORRUPT with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EINVAL (neither ids nor filter; filter); GREBE_ECONFLICT (the root is not the expected one,
+ *         or others were faster again and again); GREBE_ENOTFOUND (no such collection or revision); GREBE_ECORRUPT
+ *         with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                                                          const grebe_vdb_write_options *options, grebe_vdb_result **out,
@@ -214,10 +212,12 @@ typedef struct grebe_vdb_read_options {
     const char *const *fields; /**< members of the payload to give, dotted paths; shape [n_fields]; 0: all. Borrowed. */
     size_t n_fields;
     const grebe_call_options *call; /**< Borrowed for the call; NULL: defaults */
+    /** Rows: "id" is always text that is each id as JSON. false: its type depends on the ids that were found. */
+    bool ids_are_json;
 } grebe_vdb_read_options;
-#define GREBE_VDB_READ_OPTIONS_INIT                                            \
-    {                                                                          \
-        sizeof(grebe_vdb_read_options), 0, false, false, 0, UINT64_MAX, 0, 0, 0 \
+#define GREBE_VDB_READ_OPTIONS_INIT                                                    \
+    {                                                                                  \
+        sizeof(grebe_vdb_read_options), 0, false, false, 0, UINT64_MAX, 0, 0, 0, false \
     }
 
 /**
@@ -240,8 +240,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_scan(grebe_vdb *vdb, const cha
 /**
  * Points (select NULL: all) as lines of JSON, in the order of their ids; grebe_vdb_upsert_lines() reads all of them back to the same root.
  *
- * @param write As for grebe_print_rows().
  * Memory: the collection and one line.
+ * @param write As for grebe_print_rows().
  * @return GREBE_OK; GREBE_EIO (also: write failed); GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_export(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
@@ -276,8 +276,7 @@ typedef struct grebe_vdb_query {
 
 /**
  * Nearest points by cosine, best first, equal scores by id: {"root":…,"points":[{"id","score",…}],"stats":{…}}; for
- *         several vectors
- * one such object each in "results".
+ * several vectors one such object each in "results".
  *
  * What was read stays in memory for later searches of the same root through the same grebe_vdb.
  * @return GREBE_OK; GREBE_EINVAL (dimension, components, vector space, filter); GREBE_ENOTFOUND (also: the id);
@@ -316,8 +315,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_diff(grebe_vdb *vdb, const cha
  *
  * @param is_full Compute the index anew and compare.
  * @param out     {"root":…,"full":…,"point_count":…,"checked_buckets":…,"valid":true}; on GREBE_ECORRUPT the first
- *         problem is the
- *                message and *out NULL, unless all_problems: then it lists every problem ("problems", "valid":false).
+ *         problem is the message and *out NULL, unless all_problems: then it lists every problem ("problems",
+ *         "valid":false).
  * @return GREBE_OK: nothing found; GREBE_ECORRUPT: see out; GREBE_ENOTFOUND; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_validate(grebe_vdb *vdb, const char *name, const char *at, bool is_full,
@@ -357,10 +356,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_rename(grebe_vdb *vdb, const c
  *
  * @param revision Any git revision of a commit, or the name of a collection: its newest version.
  * @param prefer 0: ids that changed differently on both sides are conflicts: GREBE_ECONFLICT, nothing is written,
- *         *out lists them;
- *               1: ours is kept; 2: theirs is taken.
- * @return GREBE_OK; GREBE_ECONFLICT; GREBE_EINVAL (no commit; another dimension); GREBE_ENOTFOUND (no such
- *         collection or revision); GREBE_ECORRUPT with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
+ *         *out lists them; 1: ours is kept; 2: theirs is taken.
+ * @return GREBE_OK; GREBE_ECONFLICT; GREBE_EINVAL (no commit; another dimension); GREBE_ENOTFOUND (no such collection
+ *         or revision); GREBE_ECORRUPT with the path in the tree; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vdb_merge(grebe_vdb *vdb, const char *name, const char *revision, int prefer,
                                                         grebe_vdb_result **out, grebe_error *err);
@@ -399,8 +397,8 @@ GREBE_API const char *grebe_vdb_result_root(const grebe_vdb_result *result);
 GREBE_API uint64_t grebe_vdb_result_count(const grebe_vdb_result *result);
 /**
  * Points of get and search as rows: "query" (int32, searches of several vectors), "id", "score" (float), "vector",
- *         "payload" (JSON text).
- * "id" is uint64 when all ids are numbers, text when all are strings, else text with each id as JSON.
+ * "payload" (JSON text). "id" is uint64 when all ids are numbers, text when all are strings, else (and always with
+ * the option ids_are_json) text with each id as JSON.
  *
  * Other results: a row for each collection, commit, report, problem or conflict, for each id of a comparison ("id", "change"), or one
  * row. Columns are members of the result: text, numbers, bools, and JSON text for what is nested or of several kinds.

@@ -26,14 +26,18 @@ Column = _core.Column
 
 
 def create(uri, data, *, groups=None, file_format="parquet", durable=True, message=None, **options):
-    """Make a table from any Arrow producer, or a dict of arrays (numpy, lists).
+    """Make a table from any Arrow producer, a dict of arrays (numpy, lists), or a source as read() takes it ("a.parquet").
 
     groups: lists of column names that share files; columns that none names are grouped by default (all scalars
     together, each vector on its own). options: those of write(), file_bytes, profile ("open" or "milvus"), policy ("single", "schema_based" with policy_patterns and
     policy_formats, "size_based" with max_column_bytes and max_columns_in_group), properties (a dict of options by their
     names in Milvus's library, such as {"writer.policy": "single"})."""
     options.update(groups=groups, file_format=file_format, durable=durable, message=message)
-    return _core.create(_uri(uri), data, options)
+    return _core.create(_uri(uri), _rows_of(data), options)
+
+
+def _rows_of(data):
+    return read(data) if isinstance(data, (str, os.PathLike)) else data
 
 
 def open(uri, version=None, *, compat=None, storage_options=None):
@@ -79,7 +83,7 @@ def _text_options(text):
 
 
 def write(path, data, *, compression=None, durable=False, **options):
-    """Write rows to one file, in the format that its name ends in. Gives the number of rows.
+    """Write rows (as create() takes them) to one file, in the format that its name ends in. Gives the number of rows.
 
     options, of Parquet files: compression_level, row_group_bytes, row_group_rows; encodings (a name, or a dict by
     column: "plain", "dictionary", "rle", "delta_binary_packed", "delta_length_byte_array", "delta_byte_array",
@@ -87,7 +91,7 @@ def write(path, data, *, compression=None, durable=False, **options):
     data_page_version (1 or 2); statistics, page_index, checksums (False leaves them out). Of CSV and TSV (.gz and .zst
     behind the name compress): delimiter, quote ("" for none), header (False leaves the names out), null_value."""
     options.update(compression=compression, durable=durable)
-    return _core.write(_uri(path), data, options)
+    return _core.write(_uri(path), _rows_of(data), options)
 
 
 def open_packed(paths, fields=None):

@@ -13,6 +13,7 @@ import array
 import contextlib
 import io
 import json
+import numbers
 import operator
 import os
 import threading
@@ -49,13 +50,20 @@ def _word(id):
 def _words(ids):
     if ids is None:
         return None
-    if isinstance(ids, (str, int)):
+    if isinstance(ids, (str, numbers.Integral)):
         ids = [ids]
     return [_word(id) for id in ids]
 
 
+def _plain(value):
+    """What json does not know: scalars and arrays of numpy and the like."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"expected what JSON can hold, found {type(value).__name__}: {value!r}")
+
+
 def _json(value):
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
 
 
 def _is_text(ids):
@@ -117,9 +125,13 @@ class _Text:
 
 
 class Points(_Convert):
-    """Points that a call gave: a sequence of dicts, and Arrow rows (``__arrow_c_array__``, ``__arrow_c_stream__``,
-    to_pyarrow(), to_polars(), to_numpy()). `root` is what was read, `stats` what a search looked at (a list for
-    several vectors)."""
+    """Points that a call gave: a sequence of dicts, and Arrow rows (to_pyarrow(), to_pandas(), to_polars(), to_numpy();
+    pyarrow, polars and duckdb take a Points as it is). `root` is what was read, `stats` what a search looked at (a list
+    for several vectors).
+
+    Columns: "query" (int32; of several vectors), "id", "score", "vector", "payload" (JSON text), as far as asked for. "id" is
+    uint64 when all ids that were found are integers (or none was found), text when all are, else text that is each id as JSON;
+    json_ids=True asks for the last in any case, so that results can be put together. `ids` are int and str always."""
 
     def __init__(self, result):
         self._result = result
@@ -160,9 +172,11 @@ class Points(_Convert):
 
     @property
     def ids(self):
+        """The ids, each an int or a str; of several vectors one behind the other."""
         return [point["id"] for point in self]
 
     def to_numpy(self):
+        """``{column: array}``."""
         return self.batch.to_numpy()
 
     def __len__(self):
@@ -311,8 +325,10 @@ class Collection:
         return self.revision if at is None else at
 
     def at(self, revision):
-        """This collection at a git revision, such as c.history()[1]["commit"]."""
-        return Collection(self.db, self.name, revision)
+        """This collection at a git revision, such as c.history()[1]["commit"]; grebe.NotFound where there is none."""
+        view = Collection(self.db, self.name, revision)
+        view.info()
+        return view
 
     # ---- reading ----
 
@@ -334,22 +350,23 @@ class Collection:
     def stats(self, at=None):
         return self.db._call("stats", self.name, self._revision(at))
 
-    def _read(self, ids, filter, at, with_payload, with_vector, fields, offset, limit, lenient):
-        if ids is not None and not isinstance(ids, (str, int)) and len(ids := list(ids)) == 0:
-            raise ValueError("ids: expected at least one")
+    def _read(self, ids, filter, at, with_payload, with_vector, fields, offset, limit, lenient, json_ids=False):
         return (self.name, _words(ids), _json(filter), lenient, self._revision(at), with_payload or fields is not None,
-                with_vector, fields, _number("offset", offset), _ALL if limit is None else _number("limit", limit))
+                with_vector, fields, _number("offset", offset), _ALL if limit is None else _number("limit", limit), json_ids)
 
     def get(self, ids=None, filter=None, limit=None, offset=0, with_payload=True, with_vector=False, fields=None, at=None,
-            lenient=False):
-        """Points in the order of their ids, as Points. fields: only these members of payloads ("a.b")."""
+            lenient=False, json_ids=False):
+        """Points in the order of their ids, as Points: those of `ids` (None: of all) that the filter lets through.
+
+        fields: only these members of payloads ("a.b"). json_ids: see Points."""
         return Points(self.db._vdb.get(*self._read(ids, filter, at, with_payload, with_vector, fields, offset, limit,
-                                                   lenient)))
+                                                   lenient, json_ids)))
 
     def scan(self, ids=None, filter=None, limit=None, offset=0, with_payload=True, with_vector=True, fields=None, at=None,
-             lenient=False):
+             lenient=False, json_ids=False):
         """The same as a Stream of batches."""
-        return self.db._vdb.scan(*self._read(ids, filter, at, with_payload, with_vector, fields, offset, limit, lenient))
+        return self.db._vdb.scan(*self._read(ids, filter, at, with_payload, with_vector, fields, offset, limit, lenient,
+                                             json_ids))
 
     def __arrow_c_stream__(self, requested_schema=None):
         return self.scan().__arrow_c_stream__(requested_schema)
@@ -358,14 +375,16 @@ class Collection:
         return self.db._vdb.count(*self._read(ids, filter, at, False, False, None, 0, None, lenient)).count
 
     def search(self, vector=None, k=10, *, id=None, exact=None, filter=None, probes=0, candidate_limit=0,
-               with_payload=False, with_vector=False, fields=None, at=None, vector_space=None, lenient=False):
+               with_payload=False, with_vector=False, fields=None, at=None, vector_space=None, lenient=False,
+               json_ids=False):
         """The k nearest points by cosine, best first, as Points. vector: one, or rows of them; or id: near that point.
 
-        exact: True compares with every point, False looks through the index, None is exact for small collections."""
+        exact: True compares with every point, False looks through the index, None is exact for small collections.
+        json_ids: see Points."""
         if (vector is None) == (id is None):
             raise TypeError("search: expected a vector or an id")
         mode = 0 if exact is None else 1 if exact else 2
-        read = self._read(None, filter, at, with_payload, with_vector, fields, 0, None, lenient)
+        read = self._read(None, filter, at, with_payload, with_vector, fields, 0, None, lenient, json_ids)
         return Points(self.db._vdb.search(read, None if vector is None else _query(vector), None if id is None else _word(id),
                                           _number("k", k), mode, _number("probes", probes),
                                           _number("candidate_limit", candidate_limit), vector_space))
@@ -431,8 +450,8 @@ class Collection:
         return self.db._write("restore", self.name, revision)
 
     def merge(self, revision, prefer=None):
-        """Merge another revision point by point. Points changed on both sides are grebe.Conflict (its `result` lists
-        them) unless prefer is "ours" or "theirs"."""
+        """Merge another revision point by point. Points changed on both sides are grebe.Conflict (its `result`, a dict,
+        lists them) unless prefer is "ours" or "theirs"."""
         self._only_now()
         number = {None: 0, "ours": 1, "theirs": 2}.get(prefer)
         if number is None:

@@ -187,16 +187,16 @@ struct read_args {
     PyObject *keep;
 };
 
-/* (name, ids, filter, lenient, at, with_payload, with_vector, fields, offset, limit) */
+/* (name, ids, filter, lenient, at, with_payload, with_vector, fields, offset, limit, json_ids) */
 static int read_args(PyObject *args, struct read_args *out)
 {
     PyObject *ids = NULL, *filter = NULL, *fields = NULL;
-    int is_lenient = 0, with_payload = 0, with_vector = 0;
+    int is_lenient = 0, with_payload = 0, with_vector = 0, json_ids = 0;
     unsigned long long offset = 0, limit = 0;
     memset(out, 0, sizeof *out);
     out->o = (grebe_vdb_read_options)GREBE_VDB_READ_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "sOOpzppOKK", &out->name, &ids, &filter, &is_lenient, &out->o.at, &with_payload,
-                          &with_vector, &fields, &offset, &limit) ||
+    if (!PyArg_ParseTuple(args, "sOOpzppOKKp", &out->name, &ids, &filter, &is_lenient, &out->o.at, &with_payload,
+                          &with_vector, &fields, &offset, &limit, &json_ids) ||
         core_vdb_select(ids, filter, is_lenient, &out->select) != 0 ||
         core_names(fields, &out->keep, &out->fields, &out->o.n_fields) != 0) {
         return -1;
@@ -204,6 +204,7 @@ static int read_args(PyObject *args, struct read_args *out)
     out->o.fields = out->fields;
     out->o.with_payload = with_payload != 0;
     out->o.with_vector = with_vector != 0;
+    out->o.ids_are_json = json_ids != 0;
     out->o.offset = offset;
     out->o.limit = limit;
     return 0;

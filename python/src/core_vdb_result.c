@@ -22,14 +22,32 @@ static PyObject *result_new(grebe_vdb_result *result)
     return self;
 }
 
+static PyObject *result_json(PyObject *self, PyObject *unused);
+
+/* A result as a dict. NULL with an exception. */
+static PyObject *dict_of(grebe_vdb_result *result)
+{
+    PyObject *object = result_new(result);
+    PyObject *text = object != NULL ? result_json(object, NULL) : NULL;
+    PyObject *json = text != NULL ? PyImport_ImportModule("json") : NULL;
+    PyObject *dict = json != NULL ? PyObject_CallMethod(json, "loads", "O", text) : NULL;
+    Py_XDECREF(json);
+    Py_XDECREF(text);
+    Py_XDECREF(object);
+    return dict;
+}
+
 /* The exception that is set gets the result, which lists what stood in the way. */
-static void attach(PyObject *result)
+static void attach(grebe_vdb_result *result)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    if (value != NULL && result != NULL && PyObject_SetAttrString(value, "result", result) != 0) {
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *dict = dict_of(result);
+    if (dict == NULL || PyObject_SetAttrString(value, "result", dict) != 0) {
         PyErr_Clear();
     }
+    Py_XDECREF(dict);
     PyErr_Restore(type, value, trace);
 }
 
@@ -40,12 +58,7 @@ PyObject *core_vdb_give(grebe_status st, grebe_vdb_result *result, const grebe_e
     }
     core_raise(err);
     if (result != NULL) {
-        PyObject *type = NULL, *value = NULL, *trace = NULL;
-        PyErr_Fetch(&type, &value, &trace);
-        PyObject *object = result_new(result);
-        PyErr_Restore(type, value, trace);
-        attach(object);
-        Py_XDECREF(object);
+        attach(result);
     }
     return NULL;
 }

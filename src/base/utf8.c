@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 size_t utf8_char_len(const void *bytes, size_t len)
@@ -50,4 +49,16 @@ size_t utf8_valid_prefix(const void *bytes, size_t len)
         i += n;
     }
     return i;
+}
+
+size_t utf8_put(char dst[4], uint32_t code_point)
+{
+    static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    size_t n = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    uint32_t c = code_point;
+    for (size_t i = n; i-- > 1; c >>= 6) {
+        dst[i] = (char)(0x80 | (c & 0x3f));
+    }
+    dst[0] = (char)(first[n] | c);
+    return n;
 }

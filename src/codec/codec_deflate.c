@@ -5,10 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define ZLIB_CONST
-#include <zlib.h>
-
 #include "base/checked.h"
+#include "codec/codec_zlib.h"
 
 /* zlib's windowBits: 15 is 32 KiB; negative raw, +16 gzip, +32 zlib or gzip as found. */
 enum { WINDOW_RAW = -15, WINDOW_GZIP = 15 + 16, WINDOW_ANY = 15 + 32 };
@@ -26,7 +24,7 @@ static void *zlib_alloc(void *opaque, uInt n, uInt size)
 
 static void zlib_free(void *opaque, void *p) { codec_sized_free(opaque, p); }
 
-static void stream_init(z_stream *z, const grebe_allocator *a)
+void codec_zlib_stream_init(z_stream *z, const grebe_allocator *a)
 {
     memset(z, 0, sizeof *z);
     z->zalloc = zlib_alloc;
@@ -100,7 +98,7 @@ static grebe_status inflate_members(const grebe_allocator *a, bool is_wrapped,
     int code = Z_OK;
     grebe_status st = GREBE_OK;
 
-    stream_init(&z, a);
+    codec_zlib_stream_init(&z, a);
     code = inflateInit2(&z, is_wrapped ? WINDOW_ANY : WINDOW_RAW);
     if (code != Z_OK) {
         return fail_stream(&z, 0, code, err);
@@ -177,7 +175,7 @@ grebe_status codec_deflate(const grebe_allocator *a, bool is_gzip, int level, co
     } else if (level < 0 || level > 9) {
         return GREBE_FAIL(err, GREBE_EINVAL, "gzip level: expected 0 to 9, found %d", level);
     }
-    stream_init(&z, a);
+    codec_zlib_stream_init(&z, a);
     code = deflateInit2(&z, level, Z_DEFLATED, is_gzip ? WINDOW_GZIP : WINDOW_RAW, 8,
                         Z_DEFAULT_STRATEGY);
     if (code != Z_OK) {

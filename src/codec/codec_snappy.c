@@ -120,6 +120,7 @@ static bool expand_far(struct cursor *c)
         size_t kind = tag & 3;
         int64_t e = elements[tag];
         size_t len = (size_t)e & 0xff;
+        // cppcheck-suppress shiftNegativeLHS; arithmetic with every compiler that the build knows
         size_t beyond = (load_le32(ip) & offset_mask[kind]) + (size_t)(e >> 8); /* NEAR */
         size_t step = (tag >> 2) + 1;
         step = kind == 0 ? step : kind; /* the next tag is found by arithmetic, sooner than by a table */

@@ -22,9 +22,9 @@ grebe_status git_api_load(struct git_api *out, grebe_error *err)
         const char *why = dlerror();
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "this needs libgit2: %s", why != NULL ? why : "it cannot be loaded");
     }
-#define VDB_GIT_LOAD(name) GREBE_TRY(load_one(out->library, "git_" #name, &out->name, err));
-    VDB_GIT_FUNCTIONS(VDB_GIT_LOAD)
-#undef VDB_GIT_LOAD
+#define REPO_GIT_LOAD(name) GREBE_TRY(load_one(out->library, "git_" #name, &out->name, err));
+    REPO_GIT_FUNCTIONS(REPO_GIT_LOAD)
+#undef REPO_GIT_LOAD
 out:
     if (st != GREBE_OK) {
         git_api_unload(out);

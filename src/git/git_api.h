@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 /* The functions that are used, without "git_". */
-#define VDB_GIT_FUNCTIONS(X)                                                                              \
+#define REPO_GIT_FUNCTIONS(X)                                                                              \
     X(libgit2_init) X(libgit2_shutdown) X(libgit2_opts) X(error_last) X(error_set_str)                    \
     X(repository_open_ext) X(repository_init_ext) X(repository_init_options_init) X(repository_free)      \
     X(repository_path) X(repository_commondir) X(repository_is_bare) X(repository_config_snapshot)        \
@@ -26,9 +26,9 @@
 
 struct git_api {
     void *library;
-#define VDB_GIT_MEMBER(name) __typeof__(&git_##name) name;
-    VDB_GIT_FUNCTIONS(VDB_GIT_MEMBER)
-#undef VDB_GIT_MEMBER
+#define REPO_GIT_MEMBER(name) __typeof__(&git_##name) name;
+    REPO_GIT_FUNCTIONS(REPO_GIT_MEMBER)
+#undef REPO_GIT_MEMBER
 };
 
 /** Load the version that the headers are of. GREBE_OK; GREBE_EUNSUPPORTED: it is not installed. */

@@ -131,11 +131,7 @@ grebe_status repo_commit_read(struct repo *r, const struct repo_oid *oid, struct
     if (st == GREBE_OK) {
         st = repo_commit_parse(ar, bytes, len, out, err);
         out->oid = *oid;
-        if (st != GREBE_OK) {
-            char hex[REPO_OID_HEX + 1];
-            repo_oid_hex(oid, hex);
-            st = error_wrap(err, st, "object %s", hex);
-        }
+        st = repo_object_wrap(oid, st, err);
     }
     region_drop(region);
     return st;

@@ -45,7 +45,7 @@ static void drop_old_keeps(struct buf *path)
     DIR *dir = opendir(buf_text(path));
     for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
         struct stat s;
-        char text[sizeof VDB_KEEP_TEXT];
+        char text[sizeof REPO_KEEP_TEXT];
         size_t len = strlen(e->d_name);
         path->len = stem;
         if (len < 5 || strcmp(e->d_name + len - 5, ".keep") != 0 || buf_printf(path, NULL, "/%s", e->d_name) != GREBE_OK) {
@@ -54,7 +54,7 @@ static void drop_old_keeps(struct buf *path)
         int fd = open(buf_text(path), O_RDONLY | O_CLOEXEC);
         if (fd >= 0) {
             ssize_t n = read(fd, text, sizeof text);
-            bool is_ours = n == (ssize_t)sizeof text - 1 && memcmp(text, VDB_KEEP_TEXT, sizeof text - 1) == 0;
+            bool is_ours = n == (ssize_t)sizeof text - 1 && memcmp(text, REPO_KEEP_TEXT, sizeof text - 1) == 0;
             if (is_ours && fstat(fd, &s) == 0 && s.st_mtime + OLD_SECONDS < time(NULL)) {
                 unlink(buf_text(path));
             }

@@ -8,7 +8,7 @@
 enum {
     SYMBOL_BITS = 9,
     SYMBOL_MASK = (1 << SYMBOL_BITS) - 1,
-    DEPTHS = VDB_HUFFMAN_SYMBOLS,
+    DEPTHS = REPO_HUFFMAN_SYMBOLS,
     RARE = 64 /* counts below are sorted by counting: in small objects nearly all are */
 };
 
@@ -68,8 +68,9 @@ static size_t sorted_keys(const uint32_t *counts, unsigned n, uint32_t *keys)
 /* How many leaves lie at each depth of Huffman's tree. Leaves and the nodes above them both come in ascending order: two queues. */
 static void count_depths(const uint32_t *keys, size_t n, uint32_t *at_depth)
 {
-    uint32_t weight[VDB_HUFFMAN_SYMBOLS];
-    uint16_t above_leaf[VDB_HUFFMAN_SYMBOLS], above_node[VDB_HUFFMAN_SYMBOLS], depth[VDB_HUFFMAN_SYMBOLS];
+    assert(n >= 2);
+    uint32_t weight[REPO_HUFFMAN_SYMBOLS];
+    uint16_t above_leaf[REPO_HUFFMAN_SYMBOLS], above_node[REPO_HUFFMAN_SYMBOLS], depth[REPO_HUFFMAN_SYMBOLS];
     size_t leaf = 0, node = 0;
     for (size_t made = 0; made + 1 < n; made++) {
         weight[made] = 0;
@@ -89,6 +90,7 @@ static void count_depths(const uint32_t *keys, size_t n, uint32_t *at_depth)
     }
     memset(at_depth, 0, DEPTHS * sizeof *at_depth);
     for (size_t i = 0; i < n; i++) {
+        // cppcheck-suppress uninitvar; each leaf found its place above, as 2 <= n
         at_depth[depth[above_leaf[i]] + 1]++;
     }
 }
@@ -126,17 +128,17 @@ static uint16_t reversed(uint32_t code, unsigned len)
 
 void repo_huffman_from(const uint8_t *len, unsigned n, struct repo_huffman *out)
 {
-    uint32_t at_length[VDB_HUFFMAN_BITS + 1] = { 0 }, next[VDB_HUFFMAN_BITS + 2] = { 0 };
-    assert(n <= VDB_HUFFMAN_SYMBOLS);
+    uint32_t at_length[REPO_HUFFMAN_BITS + 1] = { 0 }, next[REPO_HUFFMAN_BITS + 2] = { 0 };
+    assert(n <= REPO_HUFFMAN_SYMBOLS);
     out->n = 0;
     memset(out->len, 0, sizeof out->len);
     memcpy(out->len, len, n);
     for (unsigned i = 0; i < n; i++) {
-        assert(len[i] <= VDB_HUFFMAN_BITS);
+        assert(len[i] <= REPO_HUFFMAN_BITS);
         at_length[len[i]]++;
     }
     at_length[0] = 0;
-    for (unsigned d = 1; d <= VDB_HUFFMAN_BITS; d++) {
+    for (unsigned d = 1; d <= REPO_HUFFMAN_BITS; d++) {
         next[d + 1] = (next[d] + at_length[d]) << 1;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -149,9 +151,9 @@ void repo_huffman_from(const uint8_t *len, unsigned n, struct repo_huffman *out)
 
 void repo_huffman_make(const uint32_t *counts, unsigned n, unsigned most, struct repo_huffman *out)
 {
-    uint32_t keys[VDB_HUFFMAN_SYMBOLS], at_depth[DEPTHS];
-    uint8_t len[VDB_HUFFMAN_SYMBOLS] = { 0 };
-    assert(n >= 2 && n <= VDB_HUFFMAN_SYMBOLS && most <= VDB_HUFFMAN_BITS && n <= 1u << most);
+    uint32_t keys[REPO_HUFFMAN_SYMBOLS], at_depth[DEPTHS];
+    uint8_t len[REPO_HUFFMAN_SYMBOLS] = { 0 };
+    assert(n >= 2 && n <= REPO_HUFFMAN_SYMBOLS && most <= REPO_HUFFMAN_BITS && n <= 1u << most);
     size_t used = sorted_keys(counts, n, keys), rank = 0;
     count_depths(keys, used, at_depth);
     limit_depths(at_depth, most);

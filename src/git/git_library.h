@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GREBE_GIT_GIT_GIT_H
-#define GREBE_GIT_GIT_GIT_H
+#ifndef GREBE_GIT_GIT_LIBRARY_H
+#define GREBE_GIT_GIT_LIBRARY_H
 
 /* A repository from the inside, and what the files on libgit2 share. Only files about repositories include this. */
 
@@ -39,7 +39,7 @@ struct repo *repo_pack_repo(const struct repo_pack *p);
 
 static inline git_oid repo_oid_to_git(const struct repo_oid *oid)
 {
-    git_oid id;
+    git_oid id = { { 0 } };
     memcpy(id.id, oid->bytes, sizeof id.id);
     return id;
 }
@@ -52,7 +52,7 @@ static inline struct repo_oid repo_oid_of_git(const git_oid *id)
 }
 
 /** Content of the ".keep" file of a pack whose reference is not there yet. */
-#define VDB_KEEP_TEXT "grebe: until the reference is written\n"
+#define REPO_KEEP_TEXT "grebe: until the reference is written\n"
 
 #define REPO_REFS "refs/git-vdb/collections/"
 #define REPO_REMOTE_REFS "refs/git-vdb/remotes/"

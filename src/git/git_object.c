@@ -48,4 +48,14 @@ grebe_status repo_object_stat(struct repo *r, const struct repo_oid *oid, enum r
     return repo_store_read(r->store, oid, type, size, NULL, err);
 }
 
+grebe_status repo_object_wrap(const struct repo_oid *oid, grebe_status st, grebe_error *err)
+{
+    char hex[REPO_OID_HEX + 1];
+    if (st == GREBE_OK) {
+        return st;
+    }
+    repo_oid_hex(oid, hex);
+    return error_wrap(err, st, "object %s", hex);
+}
+
 bool repo_object_exists(struct repo *r, const struct repo_oid *oid) { return repo_store_has(r->store, oid); }

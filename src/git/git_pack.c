@@ -7,7 +7,7 @@
  *  3 Every base of a delta lies in the same pack when it is published.
  *  4 A ".keep" file stands beside it until repo_pack_free(): a git gc that began before the reference moved leaves the pack alone.
  */
-#define OPENSSL_SUPPRESS_DEPRECATED /* as in repo_oid.c */
+#define OPENSSL_SUPPRESS_DEPRECATED /* as in git_oid.c */
 #include "git/git_repo.h"
 
 #include <assert.h>
@@ -242,7 +242,7 @@ grebe_status repo_pack_add_delta(struct repo_pack *p, const struct repo_oid *oid
     if (!repo_pack_lacks(p, oid)) {
         return GREBE_OK;
     }
-    return append(p, REF_DELTA, oid, base, delta, len, VDB_RECORDS(0), err);
+    return append(p, REF_DELTA, oid, base, delta, len, REPO_RECORDS(0), err);
 }
 
 /* ---- publish ---- */
@@ -367,8 +367,8 @@ static grebe_status put_keep(struct repo_pack *p, const char *path, grebe_error 
     if (p->keep == NULL) {
         unlink(path);
     }
-    bool is_good = write(fd, VDB_KEEP_TEXT, sizeof VDB_KEEP_TEXT - 1) == (ssize_t)sizeof VDB_KEEP_TEXT - 1;
-    int failed = is_good ? 0 : ENOSPC;
+    ssize_t n = write(fd, REPO_KEEP_TEXT, sizeof REPO_KEEP_TEXT - 1);
+    int failed = n == (ssize_t)sizeof REPO_KEEP_TEXT - 1 ? 0 : n < 0 ? errno : ENOSPC;
     close(fd);
     if (p->keep == NULL) {
         return mem_fail(err, strlen(path), "a path");

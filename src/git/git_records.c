@@ -94,7 +94,7 @@ struct block {
     bool is_last;
     uint16_t *tokens; /* a byte, or 256 and the length of a match; not used without a stride */
     size_t n_tokens;
-    uint32_t literal_counts[VDB_HUFFMAN_SYMBOLS]; /* the fixed code has two symbols that nothing uses */
+    uint32_t literal_counts[REPO_HUFFMAN_SYMBOLS]; /* the fixed code has two symbols that nothing uses */
     uint32_t distance_counts[DISTANCES];
     struct repo_huffman literals, distances, lengths;
     struct symbol runs[LITERALS + DISTANCES]; /* the lengths of both codes as symbols of `lengths` */
@@ -293,20 +293,20 @@ static void write_tokens(const struct block *k, struct bits *b)
 /* The code that needs not to be written, RFC 1951 3.2.6. */
 static void take_fixed_codes(struct block *k)
 {
-    uint8_t len[VDB_HUFFMAN_SYMBOLS];
+    uint8_t len[REPO_HUFFMAN_SYMBOLS];
     memset(len, 8, 144);
     memset(len + 144, 9, 112);
     memset(len + 256, 7, 24);
     memset(len + 280, 8, 8);
-    repo_huffman_from(len, VDB_HUFFMAN_SYMBOLS, &k->literals);
+    repo_huffman_from(len, REPO_HUFFMAN_SYMBOLS, &k->literals);
     memset(len, 5, DISTANCES);
     repo_huffman_from(len, DISTANCES, &k->distances);
 }
 
 static size_t make_codes(struct block *k)
 {
-    repo_huffman_make(k->literal_counts, LITERALS, VDB_HUFFMAN_BITS, &k->literals);
-    repo_huffman_make(k->distance_counts, DISTANCES, VDB_HUFFMAN_BITS, &k->distances);
+    repo_huffman_make(k->literal_counts, LITERALS, REPO_HUFFMAN_BITS, &k->literals);
+    repo_huffman_make(k->distance_counts, DISTANCES, REPO_HUFFMAN_BITS, &k->distances);
     encode_lengths(k);
     return bits_of_codes(k) + bits_of_tokens(k);
 }
@@ -350,7 +350,7 @@ grebe_status repo_deflate_records(struct buf *scratch, const unsigned char *byte
                                  struct buf *out, grebe_error *err)
 {
     size_t n_blocks = len / PIECE + 1;
-    assert(stride <= VDB_RECORDS_STRIDE_MAX);
+    assert(stride <= REPO_RECORDS_STRIDE_MAX);
     buf_clear(scratch);
     grebe_status st = buf_reserve(scratch, stride == 0 ? 0 : min_size(len, PIECE) * sizeof(uint16_t), err);
     st = st == GREBE_OK ? buf_reserve(out, 2 + len + n_blocks * 6 + 4 + 8, err) : st;

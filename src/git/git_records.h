@@ -12,13 +12,13 @@
 
 #include "base/buf.h"
 
-enum { VDB_RECORDS_STRIDE_MAX = 32768 };
+enum { REPO_RECORDS_STRIDE_MAX = 32768 };
 
 /**
  * Append the stream. Blocks that do not shrink are stored.
  *
  * @param scratch Its content is lost.
- * @param stride  Bytes of a record, up to VDB_RECORDS_STRIDE_MAX; 0: nothing repeats, only bytes are counted.
+ * @param stride  Bytes of a record, up to REPO_RECORDS_STRIDE_MAX; 0: nothing repeats, only bytes are counted.
  * @return GREBE_OK; GREBE_ENOMEM (out is as before).
  */
 grebe_status repo_deflate_records(struct buf *scratch, const unsigned char *bytes, size_t len, size_t stride,

@@ -108,13 +108,13 @@ grebe_status repo_tree_encode(struct repo_tree_entry *entries, size_t n, struct 
 struct repo_pack;
 /** Nothing is visible before repo_pack_publish(). @param out Owned, end with repo_pack_free(). */
 grebe_status repo_pack_begin(struct repo *r, struct repo_pack **out, grebe_error *err);
-/** As a level: records of so many bytes (repo_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
-#define VDB_RECORDS(stride) (-2 - (int)(stride))
+/** As a level: records of so many bytes (git_records.h), 0: nothing but bytes. Fast and small for what is made of numbers. */
+#define REPO_RECORDS(stride) (-2 - (int)(stride))
 /**
  * Put an object into the pack unless the pack or the repository has it.
  *
  * @param bytes Borrowed for the call.
- * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); VDB_RECORDS().
+ * @param level zlib level; -1: chosen by the content (floats that do not shrink are stored); REPO_RECORDS().
  */
 grebe_status repo_pack_add(struct repo_pack *p, enum repo_object type, const void *bytes, size_t len,
                           int level, struct repo_oid *out, grebe_error *err);
@@ -140,7 +140,7 @@ grebe_status repo_pack_add_all(struct repo_pack *p, enum repo_object type, struc
 /**
  * Put an older version of an object in as a delta against a newer one, which is or will be in this pack.
  *
- * @param delta Git's delta instructions (repo_delta.h), borrowed for the call.
+ * @param delta Git's delta instructions (git_delta.h), borrowed for the call.
  */
 grebe_status repo_pack_add_delta(struct repo_pack *p, const struct repo_oid *oid,
                                 const struct repo_oid *base, const void *delta, size_t len,

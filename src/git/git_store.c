@@ -442,7 +442,7 @@ grebe_status repo_store_read(struct repo_store *s, const struct repo_oid *oid, e
     if (st == GREBE_ENOTFOUND) {
         return GREBE_FAIL(err, st, "no object %s", hex);
     }
-    return st == GREBE_OK ? st : error_wrap(err, st, "object %s", hex);
+    return repo_object_wrap(oid, st, err);
 }
 
 static bool make_young(const char *path) { return utimensat(AT_FDCWD, path, NULL, 0) == 0; }

@@ -37,4 +37,7 @@ bool repo_store_has(struct repo_store *s, const struct repo_oid *oid);
 bool repo_store_touch(struct repo_store *s, const struct repo_oid *oid);
 void repo_store_begin(struct repo_store *s);
 
+/** A failure is that of an object: its id before the message. @return st. */
+grebe_status repo_object_wrap(const struct repo_oid *oid, grebe_status st, grebe_error *err);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "git/git_store.h"
+
 /* As git orders them: by bytes, a tree's name with '/' behind it. */
 static int compare_names(const char *a, bool a_is_tree, const char *b, bool b_is_tree)
 {
@@ -105,11 +107,7 @@ grebe_status repo_tree_read(struct repo *r, const struct repo_oid *oid, struct r
     grebe_status st = repo_object_need(r, oid, REPO_TREE, &region, &bytes, &len, err);
     if (st == GREBE_OK) {
         st = repo_tree_parse(region->a, region, bytes, len, out, err);
-        if (st != GREBE_OK) {
-            char hex[REPO_OID_HEX + 1];
-            repo_oid_hex(oid, hex);
-            st = error_wrap(err, st, "object %s", hex);
-        }
+        st = repo_object_wrap(oid, st, err);
     }
     region_drop(region);
     return st;

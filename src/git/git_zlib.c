@@ -4,14 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
-#define ZLIB_CONST
-#include <zlib.h>
 #ifdef GREBE_HAVE_LIBDEFLATE
 #include <libdeflate.h>
 #endif
 
 #include "base/checked.h"
-#include "codec/codec_compress.h"
+#include "codec/codec_zlib.h"
 #include "git/git_records.h"
 #include "git/git_repo.h"
 
@@ -26,22 +24,6 @@ enum {
     LARGE = 256 << 10,
     FAST_MIN = 64 /* bytes for which libdeflate's state, 11 KiB, is worth its making */
 };
-
-static void *zlib_alloc(void *opaque, uInt n, uInt size)
-{
-    size_t bytes = 0;
-    return checked_mul_size(n, size, &bytes) ? codec_sized_alloc(opaque, bytes) : Z_NULL;
-}
-
-static void zlib_free(void *opaque, void *p) { codec_sized_free(opaque, p); }
-
-static void stream_init(z_stream *z, const grebe_allocator *a)
-{
-    memset(z, 0, sizeof *z);
-    z->zalloc = zlib_alloc;
-    z->zfree = zlib_free;
-    memcpy(&z->opaque, &a, sizeof z->opaque);
-}
 
 /* ---- writing ---- */
 
@@ -102,7 +84,7 @@ static grebe_status make_ready(struct repo_deflater *d, int level, grebe_error *
         if (d->z == NULL) {
             return mem_fail(err, sizeof *d->z, "deflate state");
         }
-        stream_init(d->z, d->a);
+        codec_zlib_stream_init(d->z, d->a);
         if (deflateInit(d->z, level) != Z_OK) {
             mem_free(d->a, d->z, sizeof *d->z);
             d->z = NULL;
@@ -170,7 +152,7 @@ grebe_status repo_deflate(struct repo_deflater *d, const void *bytes, size_t len
     assert(level <= 9);
     grebe_status st = GREBE_OK;
     if (level < -1) {
-        return repo_deflate_records(&d->sample, bytes, len, (size_t)(VDB_RECORDS(0) - level), out, err);
+        return repo_deflate_records(&d->sample, bytes, len, (size_t)(REPO_RECORDS(0) - level), out, err);
     }
     if (level == -1 && len > WHOLE_MAX) {
         bool is_worth_it = false;
@@ -229,9 +211,9 @@ static grebe_status inflate_rest(const grebe_allocator *a, const unsigned char *
                                  size_t dst_len, bool must_end, size_t *in, size_t *done, grebe_error *err)
 {
     z_stream z;
-    unsigned char beyond[1];
+    unsigned char beyond[1] = { 0 };
     grebe_status st = GREBE_OK;
-    stream_init(&z, a);
+    codec_zlib_stream_init(&z, a);
     if (inflateInit2(&z, -15) != Z_OK) {
         return mem_fail(err, 40 << 10, "inflate state");
     }

@@ -25,7 +25,7 @@ void repo_deflater_release(struct repo_deflater *d);
  * Append the stream of some bytes.
  *
  * @param level 0 to 9, 0 is stored; -1: chosen by the content (stored when that costs less than a tenth more);
- *              VDB_RECORDS().
+ *              REPO_RECORDS().
  */
 grebe_status repo_deflate(struct repo_deflater *d, const void *bytes, size_t len, int level, struct buf *out,
                          grebe_error *err);

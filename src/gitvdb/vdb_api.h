@@ -73,6 +73,7 @@ struct grebe_vdb_result {
     /* points of get and search for grebe_vdb_result_rows(); queries of them */
     const struct vdb_value *points; /* shape [n_lists]: arrays of points */
     size_t n_lists;
+    bool ids_are_json;          /* in the rows, whatever they are */
     bool is_one_row;            /* no list in the value is what it is about */
     struct vdb_member *written; /* of a write: "root", "affected_points" */
 };

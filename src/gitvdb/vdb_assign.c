@@ -199,6 +199,7 @@ static uint32_t nearest_close(const struct vdb_assigner *s, const float *v, doub
     float scores[VDB_CENTROIDS_MAX + VDB_PANEL];
     float best = -INFINITY;
 
+    assert(s->n_panels > 0 && s->k <= s->n_panels * VDB_PANEL);
     for (size_t p = 0; p < s->n_panels; p++) {
         const float *panel = s->panels + p * s->dim * VDB_PANEL;
         float *sums = scores + p * VDB_PANEL;

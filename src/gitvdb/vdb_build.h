@@ -71,9 +71,6 @@ grebe_status vdb_built_load(const struct vdb_built *b, uint32_t shard, uint32_t 
 grebe_status vdb_built_load_all(const struct vdb_built *b, const struct vdb_work *work, uint32_t parts,
                                 grebe_error *err);
 
-/** Where an id stands. GREBE_OK with *found. */
-bool vdb_built_find(const struct vdb_built *b, const struct vdb_id *id, struct vdb_place *at);
-
 /* ---- vdb_part.c ---- */
 grebe_status vdb_part_new(const grebe_allocator *a, uint32_t shard, struct vdb_part **out, grebe_error *err);
 struct vdb_part *vdb_part_keep(struct vdb_part *p); /* NULL accepted */

@@ -125,7 +125,8 @@ static int next_byte(struct cursor *c)
     return (unsigned char)c->bytes[0];
 }
 
-int vdb_compare_escaped(const char *a, size_t a_len, const char *b, size_t b_len)
+/* Order of two strings without their quotes, by the bytes they stand for. */
+static int compare_escaped(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     struct cursor x = { a, a + a_len, { 0 }, 0, 0 };
     struct cursor y = { b, b + b_len, { 0 }, 0, 0 };
@@ -150,7 +151,7 @@ struct key {
 static bool is_ascending(const struct key *a, const struct key *b)
 {
     if (a->has_escape || b->has_escape) {
-        return vdb_compare_escaped(a->text, a->len, b->text, b->len) < 0;
+        return compare_escaped(a->text, a->len, b->text, b->len) < 0;
     }
     int order = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
     return order != 0 ? order < 0 : a->len < b->len;

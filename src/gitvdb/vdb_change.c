@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/endian.h"
+#include "gitvdb/vdb_points_internal.h"
 
 /* A point to set: where it stands in the change, and its id for sorting. */
 struct incoming {
@@ -61,12 +62,8 @@ static int compare_incoming(const void *x, const void *y)
 static grebe_status fail_repeated(const struct vdb_id *id, grebe_error *err)
 {
     char quoted[64];
-    if (id->is_number) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found %llu twice",
-                          (unsigned long long)id->number);
-    }
-    return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found \"%s\" twice",
-                      error_quote(quoted, sizeof quoted, id->text, id->len));
+    return GREBE_FAIL(err, GREBE_EINVAL, "expected each id once in a batch, found %s twice",
+                      vdb_id_quote(id, quoted, sizeof quoted));
 }
 
 static grebe_status sort_incoming(struct change_job *job, const struct vdb_work *work, grebe_error *err)
@@ -176,21 +173,19 @@ out:
 }
 
 /* Whether a point to set compares equal to the row that stands there: IEEE equality, so that -0 equals 0. */
-static grebe_status is_same(const struct merge *m, const struct incoming *in, uint32_t row, bool *out,
-                            grebe_error *err)
+static bool is_same(const struct merge *m, const struct incoming *in, uint32_t row)
 {
     const float *x = m->old->vectors.values + (size_t)row * m->dim;
     const float *y = m->set->vectors + (size_t)in->index * m->dim;
     size_t old_len, new_len;
     const char *old = (const char *)vdb_rows_get(&m->old->payloads, row, &old_len);
     const char *new = vdb_points_payload(m->set, in->index, &new_len);
-    *out = false;
     for (uint32_t d = 0; d < m->dim; d++) {
         if (!(x[d] == y[d])) {
-            return GREBE_OK;
+            return false;
         }
     }
-    return vdb_payload_equal(m->a, old, old_len, new, new_len, out, err);
+    return vdb_payload_equal(old, old_len, new, new_len);
 }
 
 /* Keep rows [*at, end) but those that go. */
@@ -221,7 +216,7 @@ static grebe_status merge_rows(struct merge *m, const struct incoming *in, const
         bool is_there = m->old != NULL && vdb_rows_find(&m->old->ids, &in->id, &row);
         GREBE_TRY(keep_until(m, &at, row, &gone, gone_end, err));
         if (is_there) {
-            GREBE_TRY(is_same(m, in, row, &is_equal, err));
+            is_equal = is_same(m, in, row);
             at = is_equal ? row : row + 1; /* an equal row is kept with those around it */
         }
         if (!is_equal) {

@@ -5,24 +5,23 @@
 
 #include "gitvdb/vdb_select.h"
 
-grebe_status vdb_points_equal(const struct vdb_snapshot *x, struct vdb_place at_x, const struct vdb_snapshot *y,
-                              struct vdb_place at_y, bool *out, grebe_error *err)
+bool vdb_points_equal(const struct vdb_snapshot *x, struct vdb_place at_x, const struct vdb_snapshot *y,
+                      struct vdb_place at_y)
 {
     const struct vdb_shard *a = &x->shards[at_x.shard], *b = &y->shards[at_y.shard];
     uint32_t dim = a->vectors.dim;
     size_t len_a, len_b;
-    *out = false;
     if (dim != b->vectors.dim) {
-        return GREBE_OK;
+        return false;
     }
     for (uint32_t d = 0; d < dim; d++) {
         if (!(a->vectors.values[(size_t)at_x.row * dim + d] == b->vectors.values[(size_t)at_y.row * dim + d])) {
-            return GREBE_OK;
+            return false;
         }
     }
     const char *text_a = (const char *)vdb_rows_get(&a->payloads, at_x.row, &len_a);
     const char *text_b = (const char *)vdb_rows_get(&b->payloads, at_y.row, &len_b);
-    return vdb_payload_equal(x->a, text_a, len_a, text_b, len_b, out, err);
+    return vdb_payload_equal(text_a, len_a, text_b, len_b);
 }
 
 struct changes_job {
@@ -62,15 +61,11 @@ static grebe_status compare_shard(void *arg, size_t i, grebe_error *err)
     struct vdb_place a = { shard, 0 }, b = { shard, 0 };
     while (a.row < n_x || b.row < n_y) {
         int order = a.row == n_x ? 1 : -1;
-        bool is_equal = false;
         if (a.row < n_x && b.row < n_y) {
             struct vdb_id id_a = vdb_rows_id(&x->shards[i].ids, a.row), id_b = vdb_rows_id(&y->shards[i].ids, b.row);
             order = vdb_id_compare(&id_a, &id_b);
         }
-        if (order == 0) {
-            GREBE_TRY(vdb_points_equal(x, a, y, b, &is_equal, err));
-        }
-        if (!is_equal) {
+        if (order != 0 || !vdb_points_equal(x, a, y, b)) {
             int kind = order < 0 ? VDB_REMOVED : order > 0 ? VDB_ADDED : VDB_CHANGED;
             GREBE_TRY(buf_put(&job->found[i][kind], order < 0 ? &a : &b, sizeof a, err));
         }

@@ -21,7 +21,7 @@ grebe_status vdb_changes_find(struct vdb_snapshot *left, struct vdb_snapshot *ri
 void vdb_changes_release(struct vdb_changes *c);
 
 /** Whether two points compare equal; their payloads and vectors are loaded. Dimensions may differ. */
-grebe_status vdb_points_equal(const struct vdb_snapshot *x, struct vdb_place at_x, const struct vdb_snapshot *y,
-                              struct vdb_place at_y, bool *out, grebe_error *err);
+bool vdb_points_equal(const struct vdb_snapshot *x, struct vdb_place at_x, const struct vdb_snapshot *y,
+                      struct vdb_place at_y);
 
 #endif

@@ -68,7 +68,7 @@ grebe_status vdb_id_from_json(const struct vdb_value *v, struct vdb_id *out, gre
 grebe_status vdb_id_from_word(struct arena *ar, const char *word, size_t len, struct vdb_id *out, grebe_error *err)
 {
     const struct vdb_value *v = NULL;
-    grebe_error unused;
+    grebe_error unused = GREBE_ERROR_INIT;
     char quoted[64];
     memset(out, 0, sizeof *out);
     if (!utf8_is_valid(word, len)) {

@@ -93,9 +93,8 @@ const char *vdb_json_type_name(enum vdb_json_type type);
 /** As the format compares payloads: numbers are equal when class and value are (so -0.0 equals 0.0). */
 bool vdb_json_equal(const struct vdb_value *a, const struct vdb_value *b);
 
-/** The same of two canonical objects as text: all that may differ are the signs of zeros. GREBE_OK; memory: none. */
-grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
-                               bool *out, grebe_error *err);
+/** The same of two canonical objects as text: all that may differ are the signs of zeros. Memory: none. */
+bool vdb_payload_equal(const char *x, size_t x_len, const char *y, size_t y_len);
 
 /**
  * Whether text is one object printed canonically, under the format's reading of floats or under correct rounding (other

@@ -105,11 +105,7 @@ static bool is_same_but_zeros(const char *x, const char *x_end, const char *y, c
     return x == x_end && y == y_end;
 }
 
-grebe_status vdb_payload_equal(const grebe_allocator *a, const char *x, size_t x_len, const char *y, size_t y_len,
-                               bool *out, grebe_error *err)
+bool vdb_payload_equal(const char *x, size_t x_len, const char *y, size_t y_len)
 {
-    (void)a;
-    (void)err;
-    *out = is_same_text(x, x_len, y, y_len) || is_same_but_zeros(x, x + x_len, y, y + y_len);
-    return GREBE_OK;
+    return is_same_text(x, x_len, y, y_len) || is_same_but_zeros(x, x + x_len, y, y + y_len);
 }

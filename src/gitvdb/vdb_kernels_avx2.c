@@ -12,12 +12,12 @@ static inline void keep(__m256 s, __m256i index, struct vdb_best *best)
 {
     const __m256 first = _mm256_loadu_ps(best->first);
     const __m256 second = _mm256_loadu_ps(best->second);
-    const __m256 kept = _mm256_loadu_ps((const float *)best->index);
+    const __m256 kept = _mm256_loadu_ps((const float *)(const void *)best->index);
     const __m256 is_above = _mm256_cmp_ps(s, first, _CMP_GT_OQ);
 
     _mm256_storeu_ps(best->second, _mm256_max_ps(_mm256_min_ps(first, s), second));
     _mm256_storeu_ps(best->first, _mm256_max_ps(s, first));
-    _mm256_storeu_ps((float *)best->index, _mm256_blendv_ps(kept, _mm256_castsi256_ps(index), is_above));
+    _mm256_storeu_ps((float *)(void *)best->index, _mm256_blendv_ps(kept, _mm256_castsi256_ps(index), is_above));
 }
 
 /* 6 points by 16 centroids: 12 sums, 2 runs of centroids and a component of a point fill the 16 registers. */

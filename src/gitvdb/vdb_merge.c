@@ -36,7 +36,7 @@ static struct vdb_snapshot *ours_of(const struct merge *m) { return m->step->vie
 static grebe_status is_as_base(struct merge *m, const struct vdb_id *id, const struct vdb_place *ours, bool *out,
                                grebe_error *err)
 {
-    struct vdb_place base;
+    struct vdb_place base = { 0, 0 };
     bool in_base = false;
     grebe_status st = GREBE_OK;
     if (m->base != NULL) {
@@ -45,7 +45,7 @@ static grebe_status is_as_base(struct merge *m, const struct vdb_id *id, const s
     *out = in_base == (ours != NULL);
     if (in_base && ours != NULL) {
         GREBE_TRY(vdb_snapshot_load(m->base->snapshot, base.shard, VDB_PART_ALL, err));
-        GREBE_TRY(vdb_points_equal(m->base->snapshot, base, ours_of(m), *ours, out, err));
+        *out = vdb_points_equal(m->base->snapshot, base, ours_of(m), *ours);
     }
 out:
     return st;
@@ -106,7 +106,7 @@ static grebe_status merge_point(struct merge *m, int kind, struct vdb_place at, 
     if (!is_untouched) {
         is_same = theirs == NULL && !is_here;
         if (theirs != NULL && is_here) {
-            GREBE_TRY(vdb_points_equal(m->theirs->snapshot, *theirs, ours, here, &is_same, err));
+            is_same = vdb_points_equal(m->theirs->snapshot, *theirs, ours, here);
         }
         if (!is_same && m->job->prefer == PREFER_NONE) {
             return note_conflict(m, &id, theirs != NULL, is_here, err);
@@ -137,15 +137,6 @@ static grebe_status list_conflicts(struct merge *m, grebe_error *err)
     grebe_status st = vdb_object_end(&o, &r->value, err);
     return st != GREBE_OK ? st
                           : GREBE_FAIL(err, GREBE_ECONFLICT, "%zu points changed on both sides since the common version", n);
-}
-
-static int compare_places(const void *x, const void *y)
-{
-    const struct vdb_place *a = x, *b = y;
-    if (a->shard != b->shard) {
-        return a->shard < b->shard ? -1 : 1;
-    }
-    return a->row < b->row ? -1 : a->row > b->row;
 }
 
 /* A collection's name is its newest version, whatever else git may know by it. */
@@ -208,7 +199,7 @@ static grebe_status write_merged(struct merge *m, grebe_error *err)
     size_t n_gone = m->gone.len / sizeof(struct vdb_place);
     grebe_status st;
     if (n_gone != 0) {
-        qsort(m->gone.data, n_gone, sizeof(struct vdb_place), compare_places);
+        qsort(m->gone.data, n_gone, sizeof(struct vdb_place), vdb_place_compare);
     }
     struct vdb_change change = { &m->set, (const struct vdb_place *)(const void *)m->gone.data, n_gone };
     GREBE_TRY(vdb_built_from(ours_of(m), &step->work, &from, err));

@@ -208,6 +208,7 @@ grebe_status vdb_ids_of(struct arena *ar, const grebe_vdb_select *select, struct
 
 grebe_status grebe_vdb_describe(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && out != NULL);
     grebe_vdb_result *r;
     struct vdb_object_maker o;
     *out = NULL;
@@ -228,6 +229,7 @@ grebe_status grebe_vdb_describe(grebe_vdb *vdb, grebe_vdb_result **out, grebe_er
 
 grebe_status grebe_vdb_info(grebe_vdb *vdb, const char *name, const char *at, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_result *r = NULL;
     *out = NULL;
     grebe_status st = vdb_result_new(vdb, &r, err);
@@ -242,6 +244,7 @@ grebe_status grebe_vdb_info(grebe_vdb *vdb, const char *name, const char *at, gr
 
 grebe_status grebe_vdb_list(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && out != NULL);
     grebe_vdb_result *r = NULL;
     const char *const *names;
     struct vdb_value *infos = NULL;

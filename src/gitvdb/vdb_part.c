@@ -231,12 +231,3 @@ grebe_status vdb_built_load_all(const struct vdb_built *b, const struct vdb_work
     struct load_all job = { b, parts };
     return parallel_for(work->pool, work->threads, VDB_SHARDS, load_one, &job, work->cancel, err);
 }
-
-bool vdb_built_find(const struct vdb_built *b, const struct vdb_id *id, struct vdb_place *at)
-{
-    unsigned char digest[VDB_DIGEST_BYTES];
-    vdb_id_digest(id, digest);
-    at->shard = vdb_shard_of(digest);
-    const struct vdb_part *part = b->parts[at->shard];
-    return part != NULL && vdb_rows_find(&part->ids, id, &at->row);
-}

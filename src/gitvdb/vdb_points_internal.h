@@ -2,7 +2,7 @@
 #ifndef GREBE_GITVDB_VDB_POINTS_INTERNAL_H
 #define GREBE_GITVDB_VDB_POINTS_INTERNAL_H
 
-/* How a row of points is made; for the reader of lines. */
+/* How a row of points is made; how messages name points. */
 
 #include <inttypes.h>
 

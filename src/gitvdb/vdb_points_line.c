@@ -149,7 +149,7 @@ static grebe_status read_components(struct line *l, float *row, size_t dim)
 {
     grebe_status st = GREBE_OK;
     const char *const end = l->text.end;
-    float ignored;
+    float ignored = 0;
     for (;; l->p++) {
         float *out = l->n < dim ? row + l->n : &ignored;
         l->p = vdb_skip_space(l->p, end);

@@ -166,6 +166,7 @@ static grebe_status run_queries(grebe_vdb *vdb, grebe_vdb_result *r, const grebe
         GREBE_TRY(answer(r, &work, &one, o, &points[i], &answers[i], err));
     }
     r->points = points;
+    r->ids_are_json = o->ids_are_json;
     r->n_lists = n;
     if (n == 1 && q->lines == NULL) {
         r->value = answers[0];

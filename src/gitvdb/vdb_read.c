@@ -68,7 +68,7 @@ grebe_status vdb_selection_of(const grebe_vdb *vdb, const grebe_vdb_select *sele
     grebe_status st = vdb_ids_of(ar, select, &ids, &out->n_ids, err);
     st = st == GREBE_OK ? vdb_filter_of(vdb, select, filter, err) : st;
     out->ids = ids;
-    out->has_ids = out->n_ids != 0;
+    out->has_ids = select != NULL && select->ids != NULL;
     out->filter = *filter;
     return st;
 }
@@ -99,6 +99,7 @@ static grebe_status get_points(grebe_vdb *vdb, grebe_vdb_result *r, const grebe_
     }
     points[count] = vdb_list(points, count);
     r->points = &points[count];
+    r->ids_are_json = o->ids_are_json;
     r->n_lists = 1;
     r->count = count;
     vdb_object_begin(&object, &r->ar, 2);
@@ -127,6 +128,7 @@ static grebe_status begin_read(grebe_vdb *vdb, const char *name, const grebe_vdb
 grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                            const grebe_vdb_read_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_read_options o;
     grebe_vdb_result *r;
     grebe_status st = begin_read(vdb, name, options, &o, &r, err);
@@ -139,6 +141,7 @@ grebe_status grebe_vdb_get(grebe_vdb *vdb, const char *name, const grebe_vdb_sel
 grebe_status grebe_vdb_count(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                              const grebe_vdb_read_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_read_options o;
     grebe_vdb_result *r;
     struct vdb_selection which;
@@ -172,15 +175,6 @@ struct delete_job {
     struct vdb_selection ids, matching;
 };
 
-static int compare_places(const void *x, const void *y)
-{
-    const struct vdb_place *a = x, *b = y;
-    if (a->shard != b->shard) {
-        return a->shard < b->shard ? -1 : 1;
-    }
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
 /* Rows that either names, each once. */
 static grebe_status unite_rows(struct delete_job *job, struct vdb_step *step, struct buf *rows, grebe_error *err)
 {
@@ -198,9 +192,9 @@ static grebe_status unite_rows(struct delete_job *job, struct vdb_step *step, st
     struct vdb_place *all = (struct vdb_place *)(void *)rows->data;
     size_t n = rows->len / sizeof *all, kept = 0;
     if (st == GREBE_OK && n != 0) {
-        qsort(all, n, sizeof *all, compare_places);
+        qsort(all, n, sizeof *all, vdb_place_compare);
         for (size_t i = 0; i < n; i++) {
-            if (i == 0 || compare_places(&all[i], &all[kept - 1]) != 0) {
+            if (i == 0 || vdb_place_compare(&all[i], &all[kept - 1]) != 0) {
                 all[kept++] = all[i];
             }
         }
@@ -231,6 +225,7 @@ out:
 grebe_status grebe_vdb_delete(grebe_vdb *vdb, const char *name, const grebe_vdb_select *select,
                               const grebe_vdb_write_options *options, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_write_options o;
     struct delete_job job = { 0 };
     struct vdb_filter *filter = NULL;

@@ -151,10 +151,13 @@ grebe_status grebe_vdb_result_rows(const grebe_vdb_result *r, struct ArrowArray 
         GREBE_TRY(vdb_field(r->a, "query", "i", NULL, NULL, &fields[n], err));
         GREBE_TRY(value_column(r, &s, COLUMN_QUERY, &columns[n++], err));
     }
-    enum vdb_id_kinds kinds = s.all_numbers ? VDB_IDS_NUMBERS : s.all_texts ? VDB_IDS_TEXTS : VDB_IDS_MIXED;
+    enum vdb_id_kinds kinds = r->ids_are_json ? VDB_IDS_MIXED
+                              : s.all_numbers ? VDB_IDS_NUMBERS
+                              : s.all_texts   ? VDB_IDS_TEXTS
+                                              : VDB_IDS_MIXED;
     GREBE_TRY(vdb_id_field(r->a, kinds, &fields[n], err));
-    GREBE_TRY(s.all_numbers ? value_column(r, &s, COLUMN_ID, &columns[n], err)
-                            : text_column(r, &s, id_text, kinds == VDB_IDS_MIXED, &columns[n], err));
+    GREBE_TRY(kinds == VDB_IDS_NUMBERS ? value_column(r, &s, COLUMN_ID, &columns[n], err)
+                                       : text_column(r, &s, id_text, kinds == VDB_IDS_MIXED, &columns[n], err));
     n++;
     if (s.has_score) {
         GREBE_TRY(vdb_field(r->a, "score", "f", NULL, NULL, &fields[n], err));

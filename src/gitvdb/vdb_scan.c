@@ -8,6 +8,7 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "wire/json_escape.h"
 
 static inline bool is_digit(const char *p, const char *end)
 {
@@ -185,54 +186,9 @@ const char *vdb_scan_plain(const char *p, const char *end, bool *has_high)
     return p;
 }
 
-static bool hex4(const char *p, const char *end, uint32_t *out)
-{
-    uint32_t v = 0;
-    if (end - p < 4) {
-        return false;
-    }
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        uint32_t digit = c >= '0' && c <= '9'                     ? (uint32_t)(c - '0')
-                         : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (uint32_t)((c | 0x20) - 'a' + 10)
-                                                                  : 16;
-        if (digit > 15) {
-            return false;
-        }
-        v = v << 4 | digit;
-    }
-    *out = v;
-    return true;
-}
-
-static size_t put_code_point(char *dst, uint32_t c)
-{
-    if (c < 0x80) {
-        dst[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        dst[0] = (char)(0xc0 | c >> 6);
-        dst[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        dst[0] = (char)(0xe0 | c >> 12);
-        dst[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        dst[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    dst[0] = (char)(0xf0 | c >> 18);
-    dst[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    dst[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    dst[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t *n, struct vdb_fault *fault)
 {
     uint32_t c = 0;
-    uint32_t low = 0;
     *n = 1;
     switch (++p < end ? *p : '\0') {
     case '"':
@@ -247,21 +203,11 @@ const char *vdb_scan_escape(const char *p, const char *end, char dst[4], size_t 
     default: return vdb_scan_fault(fault, p, "an escape (\" \\ / b f n r t u)");
     }
     p++;
-    if (!hex4(p, end, &c)) {
-        return vdb_scan_fault(fault, p, "four hexadecimal digits");
+    const char *expected = json_unicode_escape(&p, end, &c);
+    if (expected != NULL) {
+        return vdb_scan_fault(fault, p, expected);
     }
-    if (c >= 0xdc00 && c <= 0xdfff) {
-        return vdb_scan_fault(fault, p, "the first half of a surrogate pair");
-    }
-    p += 4;
-    if (c >= 0xd800 && c <= 0xdbff) {
-        if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !hex4(p + 2, end, &low) || low < 0xdc00 || low > 0xdfff) {
-            return vdb_scan_fault(fault, p, "the second half of a surrogate pair");
-        }
-        p += 6;
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    }
-    *n = put_code_point(dst, c);
+    *n = utf8_put(dst, c);
     return p;
 }
 

@@ -96,7 +96,4 @@ const char *vdb_scan_canonical(const char *p, const char *end, int depth, bool *
 /** Text of a float as the format prints it. dst: shape [NUMBER_TEXT_MAX]. */
 size_t vdb_put_double(char *dst, double v);
 
-/** Order of two strings of canonical text, without their quotes, by the bytes they stand for: <0, 0, >0. */
-int vdb_compare_escaped(const char *a, size_t a_len, const char *b, size_t b_len);
-
 #endif

@@ -213,9 +213,10 @@ static grebe_status choose_rows(struct scan *s, const grebe_vdb_select *select, 
     s->at = o->offset < s->n_places ? (size_t)o->offset : s->n_places;
     s->end = o->limit < s->n_places - s->at ? s->at + (size_t)o->limit : s->n_places;
     /* in the order of ids all texts come before all numbers */
-    s->kinds = s->at == s->end || has_number(s, s->at) ? VDB_IDS_NUMBERS
-               : has_number(s, s->end - 1)             ? VDB_IDS_MIXED
-                                                       : VDB_IDS_TEXTS;
+    s->kinds = o->ids_are_json                           ? VDB_IDS_MIXED
+               : s->at == s->end || has_number(s, s->at) ? VDB_IDS_NUMBERS
+               : has_number(s, s->end - 1)               ? VDB_IDS_MIXED
+                                                         : VDB_IDS_TEXTS;
 out:
     vdb_filter_free(filter);
     return st;

@@ -126,6 +126,15 @@ out:
 
 /* ---- order ---- */
 
+int vdb_place_compare(const void *x, const void *y)
+{
+    const struct vdb_place *a = x, *b = y;
+    if (a->shard != b->shard) {
+        return a->shard < b->shard ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
 struct keyed_place {
     struct vdb_id id;
     uint64_t key; /* the number, or the first 8 bytes of the text */

@@ -23,6 +23,8 @@ struct vdb_selection {
 grebe_status vdb_select_rows(struct vdb_snapshot *s, const struct vdb_work *work, const struct vdb_selection *which,
                              struct vdb_place **out, size_t *n, grebe_error *err);
 
+/** The order of (shard, row), for qsort() of struct vdb_place. */
+int vdb_place_compare(const void *x, const void *y);
 /** Put places in the order of their ids. */
 grebe_status vdb_sort_places(const struct vdb_snapshot *s, struct vdb_place *places, size_t n, grebe_error *err);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gitvdb/vdb_snapshot.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -180,7 +179,6 @@ void vdb_snapshot_close(struct vdb_snapshot *s)
         for (int kind = 0; kind < VDB_PART_KINDS; kind++) {
             region_drop(shard->regions[kind]);
         }
-        mem_free(s->a, shard->norms, shard->n * sizeof *shard->norms);
         pthread_mutex_destroy(&shard->lock);
     }
     drop_index(s);
@@ -289,28 +287,6 @@ grebe_status vdb_snapshot_load_all(struct vdb_snapshot *s, const struct vdb_work
 {
     struct load_all job = { s, parts };
     return parallel_for(work->pool, work->threads, VDB_SHARDS, load_one, &job, work->cancel, err);
-}
-
-grebe_status vdb_shard_norms(struct vdb_snapshot *s, uint32_t index, grebe_error *err)
-{
-    struct vdb_shard *shard = &s->shards[index];
-    grebe_status st = GREBE_OK;
-    pthread_mutex_lock(&shard->lock);
-    if (shard->norms == NULL && shard->n != 0) {
-        size_t size = shard->n * sizeof *shard->norms;
-        double *norms = mem_alloc(s->a, size);
-        if (norms == NULL) {
-            st = mem_fail(err, size, "lengths of vectors");
-        } else {
-            for (uint32_t i = 0; i < shard->n; i++) {
-                norms[i] = sqrt(vdb_norm2(shard->vectors.values + (size_t)i * shard->vectors.dim,
-                                          shard->vectors.dim));
-            }
-            shard->norms = norms;
-        }
-    }
-    pthread_mutex_unlock(&shard->lock);
-    return st;
 }
 
 /* ---- the index of format 2 ---- */

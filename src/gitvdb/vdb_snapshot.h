@@ -27,7 +27,6 @@ struct vdb_shard {
     bool exists;
     struct vdb_rows ids, payloads;
     struct vdb_matrix vectors;
-    double *norms;                       /* shape [n]: square roots of vdb_norm2; NULL until vdb_shard_norms() */
 };
 
 struct vdb_snapshot {
@@ -70,8 +69,6 @@ grebe_status vdb_snapshot_load(struct vdb_snapshot *s, uint32_t shard, uint32_t 
 /** Load parts of all shards on several threads. */
 grebe_status vdb_snapshot_load_all(struct vdb_snapshot *s, const struct vdb_work *work, uint32_t parts,
                                    grebe_error *err);
-/** Lengths of the vectors of a loaded shard, kept for later queries. */
-grebe_status vdb_shard_norms(struct vdb_snapshot *s, uint32_t shard, grebe_error *err);
 
 /** Codebook and the list of postings; format 2. */
 grebe_status vdb_snapshot_codebook(struct vdb_snapshot *s, grebe_error *err);

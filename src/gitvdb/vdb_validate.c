@@ -352,6 +352,7 @@ static grebe_status report_value(grebe_vdb *vdb, struct arena *ar, const char *n
 
 grebe_status grebe_vdb_doctor(grebe_vdb *vdb, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && out != NULL);
     grebe_vdb_result *r = NULL;
     const char *const *names;
     struct vdb_object_maker o;

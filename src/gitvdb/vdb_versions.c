@@ -100,6 +100,7 @@ static grebe_status named_result(grebe_vdb *vdb, const struct repo_oid *root, co
 
 grebe_status grebe_vdb_drop(grebe_vdb *vdb, const char *name, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     struct repo_oid commit, root;
     *out = NULL;
     grebe_status st = repo_name_check(name, err);
@@ -150,6 +151,7 @@ out:
 grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *at, const char *to, grebe_vdb_result **out,
                             grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && to != NULL && out != NULL);
     struct repo_oid commit;
     grebe_vdb_result *r;
     *out = NULL;
@@ -160,6 +162,7 @@ grebe_status grebe_vdb_copy(grebe_vdb *vdb, const char *name, const char *at, co
 
 grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && to != NULL && out != NULL);
     struct repo_oid commit;
     grebe_vdb_result *r;
     *out = NULL;
@@ -176,6 +179,7 @@ grebe_status grebe_vdb_rename(grebe_vdb *vdb, const char *name, const char *to, 
 
 grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && remote != NULL && out != NULL);
     *out = NULL;
     grebe_vdb_result *r = NULL;
     struct vdb_member m[] = { { "collection", 10, vdb_text(name) },
@@ -189,6 +193,7 @@ grebe_status grebe_vdb_push(grebe_vdb *vdb, const char *name, const char *remote
 
 grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && remote != NULL && out != NULL);
     struct repo_oid root;
     *out = NULL;
     grebe_status st = repo_name_check(name, err);
@@ -204,6 +209,7 @@ grebe_status grebe_vdb_pull(grebe_vdb *vdb, const char *name, const char *remote
 
 grebe_status grebe_vdb_gc(grebe_vdb *vdb, int64_t grace_seconds, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && out != NULL);
     *out = NULL;
     grebe_status st = repo_gc(vdb->repo, grace_seconds, err);
     if (st != GREBE_OK) {
@@ -230,6 +236,7 @@ static grebe_status commit_value(struct arena *ar, const struct repo_commit *c, 
 
 grebe_status grebe_vdb_history(grebe_vdb *vdb, const char *name, uint64_t limit, grebe_vdb_result **out, grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && out != NULL);
     grebe_vdb_result *r = NULL;
     struct buf entries = BUF_INIT(vdb->a);
     struct vdb_object_maker o;
@@ -295,6 +302,7 @@ out:
 grebe_status grebe_vdb_restore(grebe_vdb *vdb, const char *name, const char *revision, grebe_vdb_result **out,
                                grebe_error *err)
 {
+    GREBE_CHECK_ARG(err, vdb != NULL && name != NULL && revision != NULL && out != NULL);
     char *own = str_copy(vdb->a, revision);
     *out = NULL;
     if (own == NULL) {

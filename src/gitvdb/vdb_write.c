@@ -43,7 +43,7 @@ static grebe_status folder_end(struct folder *f, struct repo_pack *p, struct buf
     const unsigned char *nul = st == GREBE_OK && f->n > 0 ? memchr(scratch->data, 0, scratch->len) : NULL;
     size_t stride = nul == NULL ? 0 : (size_t)(nul - scratch->data) + 1 + sizeof out->bytes; /* names are of one length */
     f->n = 0;
-    return st == GREBE_OK ? repo_pack_add(p, REPO_TREE, scratch->data, scratch->len, VDB_RECORDS(stride), out, err) : st;
+    return st == GREBE_OK ? repo_pack_add(p, REPO_TREE, scratch->data, scratch->len, REPO_RECORDS(stride), out, err) : st;
 }
 
 /* ---- shards ---- */
@@ -75,7 +75,7 @@ static grebe_status store_parts(struct vdb_part *const *parts, size_t n, const s
     assert(n <= VDB_SHARDS);
     for (size_t i = 0; i < n; i++) {
         for (int kind = 0; kind < VDB_PART_KINDS && parts[i] != NULL && !parts[i]->is_stored; kind++) {
-            int level = kind == 2 && is_small ? VDB_RECORDS(0) : -1;
+            int level = kind == 2 && is_small ? REPO_RECORDS(0) : -1;
             items[n_items++] = (struct repo_pack_item){ parts[i]->regions[kind]->data, parts[i]->regions[kind]->len,
                                                        level, parts[i]->has_oids, parts[i]->oids[kind] };
         }
@@ -166,7 +166,7 @@ static grebe_status write_postings(struct vdb_built *b, const struct vdb_work *w
     GREBE_TRY(vdb_index_postings(b, &blobs, end, err));
     for (uint32_t c = 0; c < b->k; c++) {
         size_t start = c == 0 ? 0 : end[c - 1];
-        items[c] = (struct repo_pack_item){ blobs.data + start, end[c] - start, VDB_RECORDS(6), false, { { 0 } } };
+        items[c] = (struct repo_pack_item){ blobs.data + start, end[c] - start, REPO_RECORDS(6), false, { { 0 } } };
     }
     GREBE_TRY(repo_pack_add_all(p, REPO_BLOB, items, b->k, &threads, err));
     for (uint32_t c = 0; c < b->k; c++) {
@@ -190,7 +190,7 @@ static grebe_status write_index(struct vdb_built *b, struct vdb_built *from, con
     GREBE_TRY(write_postings(b, work, p, f, scratch, &postings, err));
     buf_clear(scratch);
     GREBE_TRY(vdb_matrix_encode(VDB_MATRIX_CODEBOOK, b->codebook, b->k, b->meta.config.dimension, scratch, err));
-    GREBE_TRY(repo_pack_add(p, REPO_BLOB, scratch->data, scratch->len, VDB_RECORDS(0), &codebook, err));
+    GREBE_TRY(repo_pack_add(p, REPO_BLOB, scratch->data, scratch->len, REPO_RECORDS(0), &codebook, err));
     folder_add(f, MODE_BLOB, &codebook, "codebook.bin");
     folder_add(f, MODE_TREE, &postings, "postings");
     folder_add(f, MODE_BLOB, &b->sample_oid, "sample.bin");

@@ -1,56 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text/json_cursor.h"
 
-static bool hex4(const char *p, uint32_t *out)
-{
-    uint32_t v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i], lower = (char)(c | 0x20);
-        if (c >= '0' && c <= '9') {
-            v = v << 4 | (uint32_t)(c - '0');
-        } else if (lower >= 'a' && lower <= 'f') {
-            v = v << 4 | (uint32_t)(lower - 'a' + 10);
-        } else {
-            return false;
-        }
-    }
-    *out = v;
-    return true;
-}
-
-static size_t put_code_point(char *dst, uint32_t c)
-{
-    if (c < 0x80) {
-        dst[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-    for (size_t i = n; i-- > 1; c >>= 6) {
-        dst[i] = (char)(0x80 | (c & 0x3f));
-    }
-    dst[0] = (char)(first[n] | c);
-    return n;
-}
-
-/* Behind "\u": the character, of one half or two. */
-static bool unicode_escape(struct json_cursor *c, uint32_t *out)
-{
-    uint32_t low = 0;
-    if (c->end - c->p < 4 || !hex4(c->p, out) || (*out >= 0xdc00 && *out <= 0xdfff)) {
-        return false;
-    }
-    c->p += 4;
-    if (*out >= 0xd800 && *out <= 0xdbff) {
-        if (c->end - c->p < 6 || c->p[0] != '\\' || c->p[1] != 'u' || !hex4(c->p + 2, &low) ||
-            low < 0xdc00 || low > 0xdfff) {
-            return false;
-        }
-        c->p += 6;
-        *out = 0x10000 + ((*out - 0xd800) << 10) + (low - 0xdc00);
-    }
-    return true;
-}
+#include "base/utf8.h"
+#include "wire/json_escape.h"
 
 grebe_status json_decode_string(struct json_cursor *c, struct buf *dst, grebe_error *err)
 {
@@ -76,10 +28,10 @@ grebe_status json_decode_string(struct json_cursor *c, struct buf *dst, grebe_er
         if (*c->p == 'u') {
             uint32_t code_point = 0;
             c->p++;
-            if (!unicode_escape(c, &code_point)) {
+            if (json_unicode_escape(&c->p, c->end, &code_point) != NULL) {
                 return JSON_ODD;
             }
-            n = put_code_point(bytes, code_point);
+            n = utf8_put(bytes, code_point);
         } else {
             const char *found = strchr(letters, *c->p++);
             if (found == NULL) {

@@ -59,10 +59,10 @@ static grebe_status node_init(struct json_table *t, struct json_node *node,
 grebe_status json_table_init(struct json_table *t, const grebe_allocator *a,
                              const struct json_shape *shape, size_t n_leaves, grebe_error *err)
 {
+    *t = (struct json_table){ .n_leaves = n_leaves };
     t->arena = ARENA_INIT(a);
     t->values = ARENA_INIT(a);
     t->scratch = BUF_INIT(a);
-    t->n_leaves = n_leaves;
     t->root = arena_alloc_zero(&t->arena, sizeof *t->root);
     return t->root != NULL ? node_init(t, t->root, shape, err)
                            : mem_fail(err, sizeof *t->root, "columns");

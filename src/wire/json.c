@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/utf8.h"
+#include "wire/json_escape.h"
 
 struct parser {
     struct arena *ar;
@@ -63,69 +64,14 @@ static void skip_space(struct parser *ps)
 
 /* ---- strings ---- */
 
-static bool hex4(const char *p, const char *end, uint32_t *out)
-{
-    uint32_t v = 0;
-    if (end - p < 4) {
-        return false;
-    }
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
-                         : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (uint32_t)((c | 0x20) - 'a' + 10)
-                                                                  : 16;
-        if (digit > 15) {
-            return false;
-        }
-        v = v << 4 | digit;
-    }
-    *out = v;
-    return true;
-}
-
-static grebe_status put_code_point(struct parser *ps, uint32_t c)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        bytes[n++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[n++] = (char)(0xc0 | c >> 6);
-        bytes[n++] = (char)(0x80 | (c & 0x3f));
-    } else if (c < 0x10000) {
-        bytes[n++] = (char)(0xe0 | c >> 12);
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        bytes[n++] = (char)(0x80 | (c & 0x3f));
-    } else {
-        bytes[n++] = (char)(0xf0 | c >> 18);
-        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        bytes[n++] = (char)(0x80 | (c & 0x3f));
-    }
-    return buf_put(&ps->scratch, bytes, n, ps->err);
-}
-
 /* ps->p is behind "\u"; moves behind the digits (of both halves of a pair). */
 static grebe_status unicode_escape(struct parser *ps)
 {
     uint32_t c = 0;
-    uint32_t low = 0;
-    if (!hex4(ps->p, ps->end, &c)) {
-        return fail_at(ps, ps->p, "four hexadecimal digits");
-    }
-    if (c >= 0xdc00 && c <= 0xdfff) {
-        return fail_at(ps, ps->p, "the first half of a surrogate pair");
-    }
-    ps->p += 4;
-    if (c >= 0xd800 && c <= 0xdbff) {
-        if (ps->end - ps->p < 6 || ps->p[0] != '\\' || ps->p[1] != 'u' ||
-            !hex4(ps->p + 2, ps->end, &low) || low < 0xdc00 || low > 0xdfff) {
-            return fail_at(ps, ps->p, "the second half of a surrogate pair");
-        }
-        ps->p += 6;
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    }
-    return put_code_point(ps, c);
+    char bytes[4];
+    const char *expected = json_unicode_escape(&ps->p, ps->end, &c);
+    return expected != NULL ? fail_at(ps, ps->p, expected)
+                            : buf_put(&ps->scratch, bytes, utf8_put(bytes, c), ps->err);
 }
 
 static grebe_status escape(struct parser *ps)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "git/git_repo.h"
 
@@ -80,6 +81,15 @@ static inline void put_commit(struct repo *r, const char *text, const struct rep
     assert_ok(repo_pack_publish(p, &err));
     repo_pack_free(p);
     buf_release(&tree);
+}
+
+/* A file larger than this cannot be written in this process until the limit is taken back. */
+static inline void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 #endif

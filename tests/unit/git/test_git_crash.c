@@ -9,15 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A file larger than this cannot be written in this process until the limit is taken back. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void test_pack__full_disk__nothing_stays(void **state)
 {
     (void)state;

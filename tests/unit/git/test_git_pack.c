@@ -307,8 +307,8 @@ static void test_pack__many_at_once__same_bytes_for_any_threads(void **state)
     for (size_t i = 0; i < N; i++) { /* every 3rd one is there several times; some are longer than a chunk */
         size_t start = i % 3 == 0 ? 5 : i * 211;
         size_t len = i % 3 == 0 ? i % 7 * 900 : i % 500 == 1 ? 300000 : i % 1300;
-        int level = i % 4 == 0 ? -1 : i % 4 == 1 ? VDB_RECORDS(6) : i % 4 == 2 ? VDB_RECORDS(0) : 6;
-        level = i % 3 == 0 ? VDB_RECORDS(0) : level;
+        int level = i % 4 == 0 ? -1 : i % 4 == 1 ? REPO_RECORDS(6) : i % 4 == 2 ? REPO_RECORDS(0) : 6;
+        level = i % 3 == 0 ? REPO_RECORDS(0) : level;
         items[i] = (struct repo_pack_item){ bytes + start, min_size(len, BYTES - start), level, false, { { 0 } } };
     }
     add_all(items, N, 1, one);
@@ -334,7 +334,7 @@ static void test_pack__many_at_once_no_memory__fails_and_frees(void **state)
         struct repo_pack_threads threads = { &a.a, NULL, 1, NULL };
         struct repo_pack *p = NULL;
         for (size_t i = 0; i < 3; i++) {
-            items[i] = (struct repo_pack_item){ bytes, 100 + i * 200, i == 2 ? 6 : VDB_RECORDS(6), false, { { 0 } } };
+            items[i] = (struct repo_pack_item){ bytes, 100 + i * 200, i == 2 ? 6 : REPO_RECORDS(6), false, { { 0 } } };
         }
         assert_ok(repo_pack_begin(f.repo, &p, &err));
         st = repo_pack_add_all(p, REPO_BLOB, items, 3, &threads, NULL);

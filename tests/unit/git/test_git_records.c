@@ -139,9 +139,9 @@ static void test_huffman__any_counts__complete_and_limited(void **state)
 {
     (void)state;
     uint64_t seed = test_seed();
-    uint32_t counts[VDB_HUFFMAN_SYMBOLS];
+    uint32_t counts[REPO_HUFFMAN_SYMBOLS];
     for (int round = 0; round < 400; round++) {
-        unsigned n = 2 + (unsigned)(test_random(&seed) % (VDB_HUFFMAN_SYMBOLS - 1));
+        unsigned n = 2 + (unsigned)(test_random(&seed) % (REPO_HUFFMAN_SYMBOLS - 1));
         unsigned least = 1;
         while (1u << least < n) {
             least++;
@@ -150,8 +150,8 @@ static void test_huffman__any_counts__complete_and_limited(void **state)
             counts[i] = round % 3 == 0 ? (uint32_t)(test_random(&seed) % 4) : 1u << (test_random(&seed) % 16);
             counts[i] = round % 7 == 0 && i > 1 ? 0 : counts[i];
         }
-        assert_code(counts, n, VDB_HUFFMAN_BITS);
-        assert_code(counts, n, least + 1 > VDB_HUFFMAN_BITS ? VDB_HUFFMAN_BITS : least + 1);
+        assert_code(counts, n, REPO_HUFFMAN_BITS);
+        assert_code(counts, n, least + 1 > REPO_HUFFMAN_BITS ? REPO_HUFFMAN_BITS : least + 1);
         assert_code(counts, n, least);
     }
     uint32_t a = 1, b = 1;
@@ -161,7 +161,7 @@ static void test_huffman__any_counts__complete_and_limited(void **state)
         a = b;
         b = next;
     }
-    assert_code(counts, 24, VDB_HUFFMAN_BITS);
+    assert_code(counts, 24, REPO_HUFFMAN_BITS);
     assert_code(counts, 24, 7);
     memset(counts, 0, sizeof counts);
     assert_code(counts, 2, 1);

@@ -167,14 +167,6 @@ static void test_allocation__each_fails__all_or_nothing(void **state)
 
 /* ---- disks and folders ---- */
 
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void test_full_disk__any_size__old_state_stays(void **state)
 {
     (void)state;
@@ -579,6 +571,34 @@ static void test_batches_and_threads__same_root_same_answers(void **state)
     free(t.data);
 }
 
+/* ---- arguments ---- */
+
+static void test_calls__no_name_no_repository_no_out__refused(void **state)
+{
+    (void)state;
+    struct api_fixture f;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_vdb_result *r = NULL;
+    api_fixture_open(&f);
+    assert_fails(grebe_vdb_get(f.vdb, NULL, NULL, NULL, &r, &err), GREBE_EINVAL, "name");
+    assert_fails(grebe_vdb_count(NULL, "c", NULL, NULL, &r, &err), GREBE_EINVAL, "vdb");
+    assert_fails(grebe_vdb_delete(NULL, "c", NULL, NULL, &r, &err), GREBE_EINVAL, "vdb");
+    assert_fails(grebe_vdb_describe(f.vdb, NULL, &err), GREBE_EINVAL, "out");
+    assert_fails(grebe_vdb_list(NULL, &r, &err), GREBE_EINVAL, "vdb");
+    assert_fails(grebe_vdb_info(f.vdb, NULL, NULL, &r, &err), GREBE_EINVAL, "name");
+    assert_fails(grebe_vdb_drop(f.vdb, NULL, &r, &err), GREBE_EINVAL, "name");
+    assert_fails(grebe_vdb_copy(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "to");
+    assert_fails(grebe_vdb_rename(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "to");
+    assert_fails(grebe_vdb_push(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "remote");
+    assert_fails(grebe_vdb_pull(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "remote");
+    assert_fails(grebe_vdb_history(f.vdb, NULL, 1, &r, &err), GREBE_EINVAL, "name");
+    assert_fails(grebe_vdb_restore(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "revision");
+    assert_fails(grebe_vdb_gc(NULL, 0, &r, &err), GREBE_EINVAL, "vdb");
+    assert_fails(grebe_vdb_doctor(NULL, &r, &err), GREBE_EINVAL, "vdb");
+    assert_null(r);
+    api_fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_merge__one_side_only__no_commit),
         cmocka_unit_test(test_rows__any_result__and_no_memory_at_any_place),
         cmocka_unit_test(test_batches_and_threads__same_root_same_answers),
+        cmocka_unit_test(test_calls__no_name_no_repository_no_out__refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

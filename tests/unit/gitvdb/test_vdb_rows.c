@@ -259,6 +259,79 @@ static void test_scan__any_ids__rows_give_the_same_root(void **state)
                       "{\"id\":\"18446744073709551615\",\"vector\":[5,6]}", true, "U");
 }
 
+static void assert_id_format(const struct ArrowSchema *schema, const char *format, bool is_json)
+{
+    assert_string_equal(schema->children[0]->format, format);
+    assert_int_equal(schema->children[0]->metadata != NULL, is_json);
+}
+
+/* The type of ids that is asked for stands in every answer; a list of no ids names no point. */
+static void test_rows__ids_as_json_and_no_ids__one_type_always(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct database d;
+    char root[64];
+    grebe_vdb_read_options o = GREBE_VDB_READ_OPTIONS_INIT;
+    grebe_vdb_select select = GREBE_VDB_SELECT_INIT;
+    grebe_vdb_query query = GREBE_VDB_QUERY_INIT;
+    static const float vector[] = { 1, 2 };
+    static const char *const words[] = { "7" };
+    struct ArrowArrayStream rows;
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+    grebe_vdb_result *r;
+    database_open(&d);
+    upsert(&d, "a", "{\"id\":7,\"vector\":[1,2]}\n{\"id\":8,\"vector\":[2,1]}", NULL, root);
+    query.vectors = vector;
+    query.n_vectors = 1;
+    query.dimension = 2;
+    select.ids = words;
+    for (int is_json = 0; is_json < 2; is_json++) {
+        for (size_t n = 0; n < 2; n++) {
+            o.ids_are_json = is_json != 0;
+            select.n_ids = n;
+            assert_ok(grebe_vdb_scan(d.vdb, "a", &select, &o, &rows, &err));
+            assert_ok(stream_schema(&rows, &schema, &err));
+            assert_id_format(&schema, is_json ? "U" : "L", is_json);
+            schema_release(&schema);
+            assert_int_equal(stream_next(&rows, &array, &err), n == 0 ? GREBE_END : GREBE_OK);
+            array_release(&array);
+            stream_release(&rows);
+            assert_ok(grebe_vdb_get(d.vdb, "a", &select, &o, &r, &err));
+            assert_int_equal(grebe_vdb_result_count(r), n);
+            assert_ok(grebe_vdb_result_rows(r, &array, &schema, &err));
+            assert_int_equal(array.length, n);
+            assert_id_format(&schema, is_json ? "U" : "L", is_json);
+            if (is_json && n == 1) {
+                assert_memory_equal(array.children[0]->buffers[2], "7", 1);
+            }
+            array_release(&array);
+            schema_release(&schema);
+            grebe_vdb_result_free(r);
+        }
+        assert_ok(grebe_vdb_search(d.vdb, "a", &query, &o, &r, &err));
+        assert_ok(grebe_vdb_result_rows(r, &array, &schema, &err));
+        assert_id_format(&schema, is_json ? "U" : "L", is_json);
+        array_release(&array);
+        schema_release(&schema);
+        grebe_vdb_result_free(r);
+    }
+    select.n_ids = 0;
+    assert_ok(grebe_vdb_count(d.vdb, "a", &select, NULL, &r, &err));
+    assert_int_equal(grebe_vdb_result_count(r), 0);
+    grebe_vdb_result_free(r);
+    assert_ok(grebe_vdb_delete(d.vdb, "a", &select, NULL, &r, &err));
+    assert_int_equal(grebe_vdb_result_count(r), 0);
+    assert_string_equal(grebe_vdb_result_root(r), root);
+    grebe_vdb_result_free(r);
+    select.ids = NULL;
+    assert_ok(grebe_vdb_count(d.vdb, "a", &select, NULL, &r, &err));
+    assert_int_equal(grebe_vdb_result_count(r), 2);
+    grebe_vdb_result_free(r);
+    database_close(&d);
+}
+
 static void test_scan__many_points__bounded_batches_that_outlive_the_repository(void **state)
 {
     (void)state;
@@ -426,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_feed__other_names_and_json_ids__as_asked),
         cmocka_unit_test(test_feed__no_memory_at_any_place__error_and_no_leak),
         cmocka_unit_test(test_scan__any_ids__rows_give_the_same_root),
+        cmocka_unit_test(test_rows__ids_as_json_and_no_ids__one_type_always),
         cmocka_unit_test(test_scan__many_points__bounded_batches_that_outlive_the_repository),
         cmocka_unit_test(test_scan__long_vectors__batches_of_bounded_bytes),
         cmocka_unit_test(test_scan__no_memory_at_any_place__error_and_no_leak),

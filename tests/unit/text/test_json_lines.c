@@ -250,9 +250,43 @@ static void test_json__no_memory__nothing_leaks(void **state)
     case_memory(open_json, NULL, ARRAY, sizeof ARRAY - 1);
 }
 
+/* Calls for memory that reading the text takes. */
+static size_t calls_for(const struct text_json_options *o, const char *text, size_t len)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct test_allocator memory;
+    struct buf got = BUF_INIT(mem_system());
+    struct text_case c = { text, len, 0, 0, 0 };
+    test_allocator_init(&memory);
+    grebe_context *ctx = case_context(&memory.a, 1);
+    assert_ok(case_run(ctx, &c, open_json, o, &got, &err));
+    buf_release(&got);
+    context_free(ctx);
+    return memory.n_calls;
+}
+
+/* Ordinary rows are read straight from the text; whether a tree was made instead shows in what it asks for. */
+static void test_json__plain_rows__no_tree(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct text_json_options plain = { .is_lines = true }, by_tree = { .is_lines = true, .is_by_tree = true };
+    struct buf text = BUF_INIT(mem_system());
+    for (int i = 0; i < 20000; i++) {
+        assert_ok(buf_printf(&text, &err, "{\"id\":%d,\"price\":%d.5,\"word\":\"na\xc3\xafve\",\"tags\":[%d,2],\"ok\":true}\n", i,
+                             i % 97, i % 5));
+    }
+    size_t n_plain = calls_for(&plain, (const char *)text.data, text.len);
+    size_t n_tree = calls_for(&by_tree, (const char *)text.data, text.len);
+    print_message("%zu calls for memory, by a tree %zu\n", n_plain, n_tree);
+    assert_true(n_plain * 4 < n_tree);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json__plain_rows__no_tree),
         cmocka_unit_test(test_json__lines__rows),
         cmocka_unit_test(test_json__types__widen_without_loss),
         cmocka_unit_test(test_json__nested__structs_and_lists),
