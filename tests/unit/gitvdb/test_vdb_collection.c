@@ -587,7 +587,7 @@ static void test_calls__no_name_no_repository_no_out__refused(void **state)
     assert_fails(grebe_vdb_list(NULL, &r, &err), GREBE_EINVAL, "vdb");
     assert_fails(grebe_vdb_info(f.vdb, NULL, NULL, &r, &err), GREBE_EINVAL, "name");
     assert_fails(grebe_vdb_drop(f.vdb, NULL, &r, &err), GREBE_EINVAL, "name");
-    assert_fails(grebe_vdb_copy(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "to");
+    assert_fails(grebe_vdb_copy(f.vdb, "c", NULL, NULL, &r, &err), GREBE_EINVAL, "to");
     assert_fails(grebe_vdb_rename(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "to");
     assert_fails(grebe_vdb_push(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "remote");
     assert_fails(grebe_vdb_pull(f.vdb, "c", NULL, &r, &err), GREBE_EINVAL, "remote");
