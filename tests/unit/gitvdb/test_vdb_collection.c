@@ -312,7 +312,7 @@ static void test_merge__conflicts__listed_or_decided(void **state)
     assert_non_null(r);
     char *list = printed(r);
     for (int id = 25; id < 35; id++) {
-        char word[8];
+        char word[16];
         snprintf(word, sizeof word, "%d", id);
         assert_non_null(strstr(list, word));
     }
