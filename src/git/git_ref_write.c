@@ -42,6 +42,7 @@ static grebe_status locked_by_other(const char *lock, grebe_error *err)
     grebe_status st = GREBE_FAIL(err, GREBE_ECONFLICT, "%s: somebody else holds the lock", lock);
     if (err != NULL) {
         err->flags |= GREBE_ERROR_RETRYABLE;
+        err->sys = EEXIST; /* the lock file: tells it from a reference that moved */
     }
     return st;
 }

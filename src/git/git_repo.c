@@ -60,6 +60,7 @@ grebe_status repo_git_fail(const struct repo *r, grebe_error *err, int code, con
     st = GREBE_FAIL(err, st, "%s: %s", what, why);
     if (code == GIT_ELOCKED && err != NULL) {
         err->flags |= GREBE_ERROR_RETRYABLE;
+        err->sys = EEXIST; /* as git_ref_write.c says it */
     }
     return st;
 }

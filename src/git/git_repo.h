@@ -162,8 +162,8 @@ grebe_status repo_ref_read(struct repo *r, const char *name, struct repo_oid *co
                           struct repo_oid *root, grebe_error *err);
 /**
  * Let the reference be `commit` if it is still `old` (NULL: if it does not exist).
- * @return GREBE_OK; GREBE_ECONFLICT (it is not; or somebody holds its lock file: then RETRYABLE is set); GREBE_EEXISTS (old is
- *         NULL and it exists); GREBE_EIO.
+ * @return GREBE_OK; GREBE_ECONFLICT (it is not; or somebody holds its lock file: then RETRYABLE is set and sys is
+ *         EEXIST); GREBE_EEXISTS (old is NULL and it exists); GREBE_EIO.
  */
 grebe_status repo_ref_update(struct repo *r, const char *name, const struct repo_oid *old,
                             const struct repo_oid *commit, grebe_error *err);

@@ -13,7 +13,7 @@ grebe_status grebe_vdb_open(grebe_context *ctx, const char *path, grebe_vdb_mode
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     *out = NULL;
     GREBE_CHECK_ARG(err, mode >= GREBE_VDB_EXISTING && mode <= GREBE_VDB_INIT_BARE);
-    grebe_vdb *vdb = mem_alloc_zero(ctx->a, sizeof *vdb);
+    grebe_vdb *vdb = mem_alloc_zero(ctx->caller_allocator, sizeof *vdb);
     if (vdb == NULL) {
         return mem_fail(err, sizeof *vdb, "a repository");
     }

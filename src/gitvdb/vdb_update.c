@@ -2,6 +2,7 @@
 #include "gitvdb/vdb_update.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -72,14 +73,11 @@ grebe_status vdb_publish(grebe_vdb *vdb, const char *name, const struct repo_oid
     } else {
         st = repo_pack_publish(pack, err);
         st = st == GREBE_OK ? repo_ref_update(vdb->repo, name, old, commit, err) : st;
-        if (err != NULL && st == GREBE_ECONFLICT && (err->flags & GREBE_ERROR_RETRYABLE) != 0) {
-            return GREBE_ECONFLICT; /* a lock file */
-        }
     }
-    if (err != NULL && (st == GREBE_ECONFLICT || st == GREBE_EEXISTS)) {
-        err->flags |= GREBE_ERROR_RETRYABLE | GREBE_ERROR_HAS_VERSIONS;
-        err->status = GREBE_ECONFLICT;
-        st = GREBE_ECONFLICT;
+    st = st == GREBE_EEXISTS ? GREBE_ECONFLICT : st; /* somebody else made it first */
+    if (err != NULL && st == GREBE_ECONFLICT) {
+        err->flags |= GREBE_ERROR_RETRYABLE;
+        err->status = st;
     }
     return st;
 }
@@ -90,7 +88,7 @@ bool vdb_may_retry(grebe_status st, const grebe_error *e, unsigned attempt)
         return false;
     }
     /* a lock that stays is somebody's who was killed: about a second is enough to tell */
-    return attempt < ((e->flags & GREBE_ERROR_HAS_VERSIONS) != 0 ? VDB_UPDATE_ATTEMPTS : VDB_LOCK_ATTEMPTS);
+    return attempt < (e->sys == EEXIST ? VDB_LOCK_ATTEMPTS : VDB_UPDATE_ATTEMPTS);
 }
 
 static grebe_status run_step(struct vdb_step *step, const char *expect_root, vdb_make_fn make, void *arg,
