@@ -3,11 +3,11 @@
 #define GREBE_INDEX_INDEX_FILE_H
 
 /*
- * An index as one file (docs/format/index.md): a header of 4 KiB with magic, version, configuration and a table of
- * sections, closed by a checksum; then the sections, each at a multiple of 4 KiB with its length and checksum in the
- * table. It is mapped, never read in: a search touches only what it needs.
+ * An index as one file (docs/format/index.md): a page of 4 KiB with the magic, the sections, each at a multiple of
+ * 4 KiB, and a last page, the table: version, fields (configuration and counts), the sections' places, lengths and
+ * checksums, closed by a checksum of its own. It is mapped, never read in: a search touches only what it needs.
  *
- * Opening verifies the header's checksum and that every section lies inside the file. Sections up to
+ * Opening verifies the table's checksum and that every section lies inside the file. Sections up to
  * INDEX_VERIFY_BYTES in all are verified at once; larger files when the caller asks (`is_deep`). What is not verified
  * is hostile: whoever uses it checks each number on use, and gives GREBE_ECORRUPT.
  */
@@ -41,10 +41,17 @@ grebe_status index_file_real(const struct index_file *f, const char *tag, double
  */
 grebe_status index_file_section(const struct index_file *f, const char *tag, uint64_t len, const void **data,
                                 uint64_t *found_len, grebe_error *err);
+/** The place of a section's first byte in the file, for messages; 0: no such section. */
+uint64_t index_file_offset(const struct index_file *f, const char *tag);
 bool index_file_has(const struct index_file *f, const char *tag);
 
 /** Published under its name by index_writer_finish() alone, replacing what was there; until then the old file stays. */
-grebe_status index_writer_open(grebe_context *ctx, const char *path, struct index_writer **out, grebe_error *err);
+grebe_status index_writer_open(grebe_context *ctx, const char *path, bool is_durable, struct index_writer **out,
+                               grebe_error *err);
+/** The same in any store (borrowed until the writer is closed). */
+grebe_status index_writer_open_in(struct io_store *store, const char *path, bool is_durable, struct index_writer **out,
+                                  grebe_error *err);
+/* Tags have 1 to 8 characters and are used once; what breaks that is a mistake of the program (assert). */
 grebe_status index_writer_uint(struct index_writer *w, const char *tag, uint64_t v, grebe_error *err);
 grebe_status index_writer_real(struct index_writer *w, const char *tag, double v, grebe_error *err);
 /** A section in one piece, or in several: begin, append, …, end. */
@@ -53,7 +60,7 @@ grebe_status index_writer_section(struct index_writer *w, const char *tag, const
 grebe_status index_writer_begin(struct index_writer *w, const char *tag, grebe_error *err);
 grebe_status index_writer_append(struct index_writer *w, const void *data, uint64_t len, grebe_error *err);
 grebe_status index_writer_end(struct index_writer *w, grebe_error *err);
-grebe_status index_writer_finish(struct index_writer *w, bool is_durable, grebe_error *err);
+grebe_status index_writer_finish(struct index_writer *w, grebe_error *err);
 void index_writer_close(struct index_writer *w); /* without finish: nothing stays. NULL accepted */
 
 #endif

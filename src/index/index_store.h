@@ -4,12 +4,15 @@
 
 /*
  * The rows that an index keeps for ranking: one array, each row padded with zeros to a multiple of 64 bytes, in huge
- * pages where the system gives them, or a section of a mapped file. Rows of COSINE over F32 are unit length.
- * Grows by doubling; a mapped one is copied when rows are added.
+ * pages where the system gives them, or a section of a mapped file. Rows of COSINE are unit length (I8 and U8 ones
+ * are therefore kept as F32: `elem` tells). The first rows get room for themselves alone, later ones by doubling; a
+ * mapped array is copied when rows are added.
  */
 
 #include "index/index.h"
 #include "vector/distance.h"
+
+enum { INDEX_DIM_MAX = 65536, INDEX_ROW_ALIGN = 64 };
 
 struct index_store {
     const grebe_allocator *a;
@@ -27,6 +30,8 @@ struct index_store {
 grebe_status index_store_init(struct index_store *s, const grebe_allocator *a, enum vector_metric metric,
                               enum vector_elem elem, uint32_t dim, grebe_error *err);
 void index_store_release(struct index_store *s); /* idempotent */
+/** Room for n rows in all, in memory of its own. */
+grebe_status index_store_reserve(struct index_store *s, uint64_t n, grebe_error *err);
 /** Append; rows may be of another element type: converted to the store's, refused where that loses range (I8, U8). */
 grebe_status index_store_append(struct index_store *s, const struct vector_rows *rows, grebe_error *err);
 /** The query in the form of the store: converted, normalised. dst: stride bytes, aligned to 64. */
