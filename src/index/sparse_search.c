@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "index/index_found.h"
 #include "index/sparse_query.h"
 
 enum { CANDIDATES_MIN = 40, PIECES_PER_THREAD = 4, ROWS_SHARE = 50 };
@@ -272,4 +273,81 @@ grebe_status sparse_search(struct sparse_index *x, const struct vector_sparse *q
     k.per_piece = ((size_t)queries->n + pieces - 1) / pieces;
     return parallel_for(x->base.ctx->pool, s->call.threads, ((size_t)queries->n + k.per_piece - 1) / k.per_piece,
                         search_piece, &k, s->call.cancel, err);
+}
+
+/* ---- within a radius ---- */
+
+struct range_work {
+    struct sparse_index *x;
+    const struct vector_sparse *queries;
+    const struct index_search *s;
+    float radius;
+    struct index_found *found; /* shape [queries->n] */
+};
+
+/* Every row of the window whose sum may stand for 1 - dot <= radius. */
+static grebe_status range_window(const struct range_work *k, struct sparse_query *q, size_t window,
+                                 struct index_found *out, grebe_error *err)
+{
+    const struct sparse_index *x = k->x;
+    size_t n = x->windows[window].n_rows, at = 0;
+    uint32_t first = (uint32_t)(window * SPARSE_WINDOW_ROWS);
+    sparse_query_add(q, &x->windows[window], 0);
+    int16_t limit = q->unit > 0 ? sum_below(q, 1.0f - k->radius, q->error) : INT16_MIN;
+    while (at < n) {
+        size_t found = q->kernels->above(q->sums, at, n, limit, q->hits, SPARSE_HITS, &at);
+        grebe_status st = index_found_reserve(out, x->base.ctx->a, found, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        for (size_t i = 0; i < found; i++) {
+            uint32_t r = first + q->hits[i];
+            float value = is_allowed(x, &k->s->filter, r) ? sparse_query_rank(q, &x->rows, r) : INFINITY;
+            float distance = vector_metric_finish(VECTOR_IP, 0, value);
+            q->is_bad |= isnan(value);
+            if (distance <= k->radius && value != INFINITY) {
+                out->items[out->n++] = (struct topk_item){ distance, r };
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
+static grebe_status range_query(void *arg, size_t i, grebe_error *err)
+{
+    struct range_work *k = arg;
+    struct sparse_query q;
+    grebe_status st = sparse_query_init(&q, k->x->base.ctx->a, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    st = sparse_query_set(&q, k->queries, i, err);
+    for (size_t w = 0; st == GREBE_OK && w < k->x->n_windows; w++) {
+        st = range_window(k, &q, w, &k->found[i], err);
+    }
+    if (st == GREBE_OK && q.is_bad) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "sparse index: expected lists and rows inside it, found one outside");
+    }
+    index_found_sort(&k->found[i]);
+    sparse_query_release(&q);
+    return st;
+}
+
+grebe_status sparse_range(struct sparse_index *x, const struct vector_sparse *queries, float radius,
+                          const struct index_search *s, struct index_ranges *out, grebe_error *err)
+{
+    const grebe_allocator *a = x->base.ctx->a;
+    size_t n = (size_t)queries->n;
+    struct range_work k = { x, queries, s, radius, mem_alloc_zero(a, n * sizeof *k.found) };
+    *out = (struct index_ranges){ 0 };
+    if (k.found == NULL) {
+        return mem_fail(err, n * sizeof *k.found, "ranges");
+    }
+    grebe_status st = parallel_for(x->base.ctx->pool, s->call.threads, n, range_query, &k, s->call.cancel, err);
+    st = st == GREBE_OK ? index_found_join(k.found, n, a, out, err) : st;
+    for (size_t i = 0; i < n; i++) {
+        index_found_release(&k.found[i], a);
+    }
+    mem_free(a, k.found, n * sizeof *k.found);
+    return st;
 }
