@@ -184,7 +184,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_save(grebe_index *index, con
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_open(grebe_context *ctx, const char *path, bool deep,
                                                          grebe_index **out, grebe_error *err);
 
-typedef struct grebe_index_info {
+typedef struct grebe_index_stats {
     uint32_t struct_size;
     grebe_index_kind kind;
     grebe_metric metric;
@@ -193,12 +193,12 @@ typedef struct grebe_index_info {
     uint64_t rows;         /**< that can be found */
     uint64_t removed;
     uint64_t bytes_vectors, bytes_codes, bytes_links, bytes_other;
-} grebe_index_info;
-#define GREBE_INDEX_INFO_INIT \
+} grebe_index_stats;
+#define GREBE_INDEX_STATS_INIT \
     {                         \
-        sizeof(grebe_index_info), GREBE_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(grebe_index_stats), GREBE_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
     }
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_get_info(const grebe_index *index, grebe_index_info *out,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_get_stats(const grebe_index *index, grebe_index_stats *out,
                                                              grebe_error *err);
 
 #ifdef __cplusplus

@@ -444,14 +444,14 @@ static PyObject *index_save(PyObject *self, PyObject *args)
 /* info() -> dict */
 static PyObject *index_info(PyObject *self, PyObject *unused)
 {
-    grebe_index_info info = GREBE_INDEX_INFO_INIT;
+    grebe_index_stats info = GREBE_INDEX_STATS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     (void)unused;
     grebe_index *index = enter(self, false);
     if (index == NULL) {
         return NULL;
     }
-    grebe_status st = grebe_index_get_info(index, &info, &err);
+    grebe_status st = grebe_index_get_stats(index, &info, &err);
     leave(self);
     if (st != GREBE_OK) {
         return core_raise(&err);

@@ -42,7 +42,9 @@ struct ann_dataset {
     float *distances;       /* shape [test.n][k]; NULL in a file being made */
     float *valid_ratios;    /* shape [n_valid_ratios] */
     uint64_t n_valid_ratios;
+    double distance_tolerance; /* of stored distances against exact ones, relative above 1: by their stored type */
     char path[512];
+    struct ann_block *blocks; /* what ann_array() gave */
 };
 
 /** What a reader accepts. */
@@ -54,7 +56,8 @@ typedef void (*ann_finding_fn)(void *arg, enum ann_level level, const char *plac
 
 struct ann_open_options {
     enum ann_profile profile;
-    bool is_without_vectors; /* truth and labels only */
+    bool is_without_vectors; /* truth and labels only (DENSE and MULTI: with n and dim) */
+    bool allow_padding;      /* ids of -1 at the end of a row of neighbors: it has fewer matches */
     ann_finding_fn finding;  /* NULL: notices are dropped */
     void *finding_arg;
 };

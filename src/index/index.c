@@ -2,11 +2,6 @@
 #include "index/index.h"
 
 /* A kind whose file is not in the tree is not built in. */
-#if __has_include("index/index_flat.c")
-#define FLAT_OPS &index_flat_ops
-#else
-#define FLAT_OPS NULL
-#endif
 #if __has_include("index/index_hnsw.c")
 #define HNSW_OPS &index_hnsw_ops
 #else
@@ -22,20 +17,15 @@
 #else
 #define IVF_OPS NULL
 #endif
-#if __has_include("index/index_sparse.c")
-#define SPARSE_OPS &index_sparse_ops
-#else
-#define SPARSE_OPS NULL
-#endif
 
 const struct index_ops *index_ops_of(enum index_kind kind)
 {
     switch (kind) {
-    case INDEX_FLAT: return FLAT_OPS;
+    case INDEX_FLAT: return &index_flat_ops;
     case INDEX_HNSW: return HNSW_OPS;
     case INDEX_GRAPH: return GRAPH_OPS;
     case INDEX_IVF: return IVF_OPS;
-    case INDEX_SPARSE: return SPARSE_OPS;
+    case INDEX_SPARSE: return &index_sparse_ops;
     }
     return NULL;
 }

@@ -107,13 +107,13 @@ void grebe_index_close(grebe_index *index)
     }
 }
 
-grebe_status grebe_index_get_info(const grebe_index *index, grebe_index_info *out, grebe_error *err)
+grebe_status grebe_index_get_stats(const grebe_index *index, grebe_index_stats *out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && out != NULL);
     struct index_info info = { 0 };
     index->ix->ops->info(index->ix, &info);
     const struct index_config *c = &index->ix->config;
-    grebe_index_info full = { sizeof full, (grebe_index_kind)c->kind, (grebe_metric)c->metric, (grebe_elem)c->elem,
+    grebe_index_stats full = { sizeof full, (grebe_index_kind)c->kind, (grebe_metric)c->metric, (grebe_elem)c->elem,
                               info.dim, info.rows, info.removed, info.bytes_vectors, info.bytes_codes,
                               info.bytes_links, info.bytes_other };
     uint32_t size = out->struct_size;
