@@ -287,6 +287,22 @@ static grebe_status run_batches(struct builder *b, const struct call *call, greb
     return st;
 }
 
+/* Links of a file are checked now, once and for all. */
+static grebe_status copy_links(const struct graph *g, uint32_t *dst, grebe_error *err)
+{
+    size_t total = (size_t)g->n * g->width;
+    for (size_t i = 0; g->links_owned == NULL && i < total; i++) {
+        if (g->links[i] >= g->n && g->links[i] != UINT32_MAX) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section links: node %zu: expected a link below %u, found %u",
+                              index_file_path(g->file), i / g->width, g->n, g->links[i]);
+        }
+    }
+    if (total > 0) {
+        memcpy(dst, g->links, total * sizeof *dst);
+    }
+    return GREBE_OK;
+}
+
 static grebe_status reserve_links(struct graph *g, uint32_t n, grebe_error *err)
 {
     size_t needed = (size_t)n * g->width * sizeof(uint32_t);
@@ -298,8 +314,10 @@ static grebe_status reserve_links(struct graph *g, uint32_t n, grebe_error *err)
     if (fresh == NULL) {
         return mem_fail(err, room, "the links of a graph");
     }
-    if (g->n > 0) {
-        memcpy(fresh, g->links, (size_t)g->n * g->width * sizeof *fresh);
+    grebe_status st = copy_links(g, fresh, err);
+    if (st != GREBE_OK) {
+        mem_free_aligned(g->a, fresh, room, MEM_ALIGN_VECTOR);
+        return st;
     }
     if (g->links_owned != NULL) {
         mem_free_aligned(g->a, g->links_owned, g->links_bytes, MEM_ALIGN_VECTOR);

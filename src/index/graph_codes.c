@@ -269,6 +269,18 @@ grebe_status graph_codes_append(struct graph_codes *c, const struct index_store 
     return st;
 }
 
+/* Of a query of products: its largest component becomes 127. */
+static float query_scale(const struct graph_codes *c, const float *wide)
+{
+    float max = 0;
+    for (uint32_t i = 0; i < c->dim; i++) {
+        float v = fabsf(wide[i]);
+        max = v > max ? v : max;
+    }
+    float scale = 127.0f / max;
+    return isfinite(scale) ? scale : 0;
+}
+
 const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide, void *dst)
 {
     if (c->quant == GRAPH_QUANT_NONE) {
@@ -285,12 +297,7 @@ const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem
         }
         return dst;
     }
-    float max = 0;
-    for (uint32_t i = 0; i < c->dim; i++) {
-        float v = fabsf(wide[i]);
-        max = v > max ? v : max;
-    }
-    float scale = max > 0 ? 127.0f / max : 0;
+    float scale = query_scale(c, wide);
     signed char *signed_q = c->quant == GRAPH_QUANT_SQ8 ? q + c->stride : q;
     for (uint32_t i = 0; i < c->dim; i++) {
         int v = round_clip(wide[i] * scale, -127, 127);
@@ -300,6 +307,43 @@ const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem
         }
     }
     return dst;
+}
+
+void graph_codes_worth(const struct graph_codes *c, const float *wide, float *factor, float *offset)
+{
+    const float step = c->quant == GRAPH_QUANT_SQ4 ? 8 * c->scale : c->scale;
+    *offset = 0;
+    if (c->is_l2) {
+        *factor = 1.0f / (step * step);
+        return;
+    }
+    float scale = query_scale(c, wide);
+    double dot = 0, middle = 0; /* of the query with the means; of its code with what codes of zero stand for */
+    for (uint32_t i = 0; i < c->dim; i++) {
+        dot += (double)wide[i] * (double)c->mean[i];
+        middle += round_clip(wide[i] * scale, -127, 127);
+    }
+    *factor = scale > 0 ? 1.0f / (scale * c->scale) : 0;
+    *offset = -(float)dot;
+    if (c->quant == GRAPH_QUANT_SQ4) {
+        *offset += 7.5f * (float)middle * *factor;
+    }
+}
+
+void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst)
+{
+    const unsigned char *row = c->rows + (size_t)i * c->stride;
+    for (uint32_t k = 0; k < c->dim; k++) {
+        float v;
+        if (c->quant == GRAPH_QUANT_SQ8) {
+            v = (float)(signed char)row[k];
+        } else {
+            uint32_t in = k % (2 * GRAPH_CODE_BLOCK);
+            unsigned byte = row[k / (2 * GRAPH_CODE_BLOCK) * GRAPH_CODE_BLOCK + in % GRAPH_CODE_BLOCK];
+            v = (float)(in < GRAPH_CODE_BLOCK ? byte & 15 : byte >> 4) - 7.5f;
+        }
+        dst[k] = c->mean[k] + v / c->scale;
+    }
 }
 
 /* ---- files ---- */
@@ -327,6 +371,10 @@ grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f,
     GREBE_TRY(index_file_section(f, "codes", n * c->stride, &rows, NULL, err));
     memcpy(c->mean, mean, c->dim * sizeof *c->mean);
     c->scale = (float)scale;
+    if (!(c->scale > 0)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a number above 0, found %g", index_file_path(f),
+                          scale);
+    }
     for (uint32_t i = 0; i < c->dim; i++) {
         if (!isfinite(c->mean[i])) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section codemean: expected finite numbers, found another at %u",

@@ -24,6 +24,7 @@ grebe_status graph_init(struct graph *g, grebe_context *ctx, const struct index_
     }
     if (config->metric == VECTOR_HAMMING || config->metric == VECTOR_JACCARD) {
         g->options.quant = GRAPH_QUANT_NONE; /* bits are short already */
+        g->options.has_no_rows = 0;
     }
     return graph_codes_init(&g->codes, &g->store, (enum graph_quant)g->options.quant, err);
 }
@@ -49,7 +50,6 @@ void graph_release(struct graph *g)
     mem_free(g->a, g->removed, g->removed_words * sizeof *g->removed);
     graph_codes_release(&g->codes);
     index_store_release(&g->store);
-    index_file_close(g->file);
     pthread_mutex_destroy(&g->lock);
     *g = (struct graph){ 0 };
 }

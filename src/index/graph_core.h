@@ -50,7 +50,7 @@ struct graph {
     pthread_mutex_t lock; /* guards the list of idle walks */
     struct graph_walk *idle;
     size_t n_idle, idle_room;
-    struct index_file *file; /* of what is mapped; NULL: nothing is */
+    const struct index_file *file; /* of what is mapped, borrowed; NULL: nothing is */
 };
 
 grebe_status graph_init(struct graph *g, grebe_context *ctx, const struct index_config *config,

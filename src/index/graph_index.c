@@ -50,6 +50,46 @@ static void take_back(struct graph *g, uint64_t n)
 {
     g->store.n = n;
     g->codes.n = n;
+    if (g->codes.quant == GRAPH_QUANT_NONE) {
+        g->codes.rows = g->store.rows; /* which may have moved */
+    }
+}
+
+/* Building compares rows: those that are kept as codes alone are made of them for as long as it takes. */
+static grebe_status bring_rows_back(struct graph *g, grebe_error *err)
+{
+    enum { PIECE = 256 };
+    size_t bytes = (size_t)PIECE * g->store.dim * sizeof(float);
+    float *rows = mem_alloc(g->a, bytes);
+    if (rows == NULL) {
+        return mem_fail(err, bytes, "rows");
+    }
+    grebe_status st = GREBE_OK;
+    for (uint32_t i = 0; st == GREBE_OK && i < g->n; i += PIECE) {
+        uint32_t n = g->n - i < PIECE ? g->n - i : PIECE;
+        for (uint32_t k = 0; k < n; k++) {
+            graph_codes_decode(&g->codes, i + k, rows + (size_t)k * g->store.dim);
+        }
+        struct vector_rows part = { rows, g->store.dim * sizeof *rows, n, g->store.dim, VECTOR_F32 };
+        st = index_store_append(&g->store, &part, err);
+    }
+    mem_free(g->a, rows, bytes);
+    return st;
+}
+
+static grebe_status first_dim(struct graph_index *x, uint32_t dim, grebe_error *err)
+{
+    struct graph_options options = x->graph.options;
+    struct index_config config = x->head.config;
+    config.dim = dim;
+    grebe_status st = graph_init(&x->graph, x->head.ctx, &config, &options, err);
+    if (st != GREBE_OK) {
+        graph_release(&x->graph);
+        x->graph.options = options;
+        return st;
+    }
+    x->head.config.dim = dim;
+    return GREBE_OK;
 }
 
 grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, const struct call *call, grebe_error *err)
@@ -61,17 +101,15 @@ grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, co
         return GREBE_OK;
     }
     if (g->a == NULL) {
-        struct graph_options options = g->options;
-        ix->config.dim = rows->dense.dim;
-        st = graph_init(g, ix->ctx, &ix->config, &options, err);
+        st = first_dim(x, rows->dense.dim, err);
         if (st != GREBE_OK) {
-            graph_release(g);
-            g->options = options;
-            ix->config.dim = 0;
             return st;
         }
     }
-    uint64_t old = g->store.n;
+    uint64_t old = g->n;
+    if (g->options.has_no_rows && old > 0) {
+        GREBE_TRY(bring_rows_back(g, err));
+    }
     GREBE_TRY(index_store_append(&g->store, &rows->dense, err));
     if (old == 0) {
         GREBE_TRY(graph_codes_train(&g->codes, &g->store, err));
@@ -81,6 +119,9 @@ grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, co
 out:
     if (st != GREBE_OK) {
         take_back(g, old);
+    }
+    if (g->options.has_no_rows) {
+        index_store_release(&g->store);
     }
     return st;
 }

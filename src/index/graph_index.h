@@ -31,7 +31,7 @@ void graph_index_info(const struct index *ix, struct index_info *out);
 grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_error *err);
 /** Options of building as the file has them. */
 grebe_status graph_options_read(const struct index_file *file, struct graph_options *out, grebe_error *err);
-/** Fill a new, empty index from the file, which is its own from then on (on success). */
+/** Fill a new, empty index from the file, which stays open as long as the index. */
 grebe_status graph_index_fill(struct graph_index *x, struct index_file *file, grebe_error *err);
 
 #endif

@@ -63,7 +63,16 @@ void graph_rank_release(struct graph_rank *r)
 void graph_distances(const struct graph *g, const struct graph_walk *w, const uint32_t *ids, size_t n, float *values)
 {
     const struct index_store *s = &g->store;
-    s->ops->gather(w->query_row, s->rows, s->stride, ids, n, s->dim, values);
+    if (g->options.has_no_rows) {
+        float factor, offset;
+        graph_codes_worth(&g->codes, w->query_wide, &factor, &offset);
+        g->codes.kernels.gather(w->query_code, g->codes.rows, g->codes.stride, ids, n, g->codes.blocks, values);
+        for (size_t i = 0; i < n; i++) {
+            values[i] = values[i] * factor + offset;
+        }
+    } else {
+        s->ops->gather(w->query_row, s->rows, s->stride, ids, n, s->dim, values);
+    }
     for (size_t i = 0; i < n; i++) {
         values[i] = vector_metric_finish(s->metric, s->dim, values[i]);
     }

@@ -60,8 +60,8 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
         for (uint32_t l = 0; l < n; l++) {
             struct graph_walk *w = lanes[l] = &walks[l];
             GREBE_TRY(index_store_query(&g->store, j->queries, i + l, w->query_row, err));
+            const void *q = graph_codes_query(&g->codes, g->store.elem, w->query_row, w->query_wide, w->query_code);
             if (!j->rank.is_scan) {
-                const void *q = graph_codes_query(&g->codes, g->store.elem, w->query_row, w->query_wide, w->query_code);
                 w->watch = (uint32_t)j->s->k;
                 w->patience = j->o.patience;
                 graph_walk_begin(w, &view, q, j->o.ef, starts, graph_starts(g, q, starts));
@@ -104,7 +104,3 @@ grebe_status graph_search(struct graph *g, const struct vector_rows *queries, co
     size_t pieces = (size_t)((queries->n + QUERIES_PIECE - 1) / QUERIES_PIECE);
     return parallel_for(g->ctx->pool, s->call.threads, pieces, search_piece, &j, s->call.cancel, err);
 }
-
-grebe_status graph_range(struct graph *g, const struct vector_rows *queries, float radius, const struct index_search *s,
-                         const struct graph_search_options *o, struct index_ranges *out, grebe_error *err)
-{ (void)g; (void)queries; (void)radius; (void)s; (void)o; (void)out; return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "x"); }
