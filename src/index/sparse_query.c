@@ -31,50 +31,65 @@ void sparse_query_release(struct sparse_query *q)
     mem_free_aligned(q->a, q->sums, (SPARSE_WINDOW_ROWS + SUMS_SPARE) * sizeof *q->sums, MEM_ALIGN_VECTOR);
     mem_free(q->a, q->hits, (SPARSE_HITS + 16) * sizeof *q->hits);
     mem_free(q->a, q->lists, q->list_capacity * sizeof *q->lists);
-    mem_free(q->a, q->slots, q->slots != NULL ? sizeof *q->slots << q->slot_bits : 0);
+    mem_free(q->a, q->slots, q->slots != NULL ? sizeof *q->slots << q->room_bits : 0);
     memset(q, 0, sizeof *q);
 }
 
-/* ---- the query by term: open addressing, at most 1/16 full, so that a term of a row is told apart at once ---- */
+/* ---- the query by term ---- */
 
 static size_t slot_of(const struct sparse_query *q, uint32_t term)
 {
-    return (size_t)((term * UINT32_C(2654435769)) >> (32 - q->slot_bits));
+    return (size_t)((term * q->multiplier) >> (32 - q->slot_bits));
+}
+
+/* Put every term into its slot or the next free one; false: one did not get its own. */
+static bool place(struct sparse_query *q)
+{
+    size_t mask = ((size_t)1 << q->slot_bits) - 1;
+    bool is_perfect = true;
+    for (size_t i = 0; i < q->n; i++) {
+        size_t s = slot_of(q, q->terms[i]);
+        for (; q->weights[i] != 0 && q->slots[s].weight != 0; s = (s + 1) & mask) {
+            is_perfect = false;
+        }
+        if (q->weights[i] != 0) {
+            q->slots[s] = (struct sparse_slot){ q->terms[i], q->weights[i] };
+        }
+    }
+    return is_perfect;
 }
 
 static void clear_slots(struct sparse_query *q)
 {
-    size_t mask = ((size_t)1 << q->slot_bits) - 1;
-    for (size_t i = 0; i < q->n; i++) {
-        for (size_t s = slot_of(q, q->terms[i]); q->slots[s].weight != 0; s = (s + 1) & mask) {
-            q->slots[s].weight = 0;
-        }
-    }
+    memset(q->slots, 0, sizeof *q->slots << q->slot_bits);
 }
 
+/*
+ * A table that is 1/32 full, and a hash without collisions where one of some is: then a row's terms are looked up
+ * without a branch that depends on them.
+ */
 static grebe_status fill_slots(struct sparse_query *q, grebe_error *err)
 {
+    enum { TRIES = 12, PERFECT_BITS_MAX = 15 };
     unsigned bits = SLOT_BITS_MIN;
-    while (bits < SLOT_BITS_MAX && ((size_t)1 << bits) < 16 * q->n) {
+    while (bits < SLOT_BITS_MAX && ((size_t)1 << bits) < 32 * q->n) {
         bits++;
     }
-    if (q->slots == NULL || q->slot_bits < bits) {
-        mem_free(q->a, q->slots, q->slots != NULL ? sizeof *q->slots << q->slot_bits : 0);
-        q->slot_bits = bits;
+    if (q->slots == NULL || q->room_bits < bits) {
+        mem_free(q->a, q->slots, q->slots != NULL ? sizeof *q->slots << q->room_bits : 0);
+        q->room_bits = bits;
         q->slots = mem_alloc_zero(q->a, sizeof *q->slots << bits);
         if (q->slots == NULL) {
             return mem_fail(err, sizeof *q->slots << bits, "terms of a query");
         }
     }
-    size_t mask = ((size_t)1 << q->slot_bits) - 1;
-    for (size_t i = 0; i < q->n; i++) {
-        if (q->weights[i] != 0) {
-            size_t s = slot_of(q, q->terms[i]);
-            while (q->slots[s].weight != 0) {
-                s = (s + 1) & mask;
-            }
-            q->slots[s] = (struct sparse_slot){ q->terms[i], q->weights[i] };
-        }
+    q->slot_bits = bits;
+    q->multiplier = UINT32_C(2654435769);
+    q->is_perfect = place(q);
+    for (unsigned i = 0; !q->is_perfect && bits <= PERFECT_BITS_MAX && i < TRIES; i++) {
+        clear_slots(q);
+        q->multiplier = q->multiplier * UINT32_C(1664525) + UINT32_C(1013904224); /* stays odd */
+        q->is_perfect = place(q);
     }
     return GREBE_OK;
 }
@@ -103,23 +118,43 @@ grebe_status sparse_query_set(struct sparse_query *q, const struct vector_sparse
     return fill_slots(q, err);
 }
 
-float sparse_query_rank(const struct sparse_query *q, const struct vector_sparse *rows, uint32_t r)
+static double dot_perfect(const struct sparse_query *q, const uint32_t *terms, const float *values, int64_t n)
 {
-    int64_t begin = rows->offsets[r], end = rows->offsets[r + 1], total = rows->offsets[rows->n];
+    const struct sparse_slot *slots = q->slots;
+    const uint32_t multiplier = q->multiplier;
+    const unsigned shift = 32 - q->slot_bits;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        struct sparse_slot s = slots[(terms[i] * multiplier) >> shift];
+        float weight = s.term == terms[i] ? s.weight : 0;
+        sum += (double)values[i] * (double)weight;
+    }
+    return sum;
+}
+
+static double dot_probing(const struct sparse_query *q, const uint32_t *terms, const float *values, int64_t n)
+{
     size_t mask = ((size_t)1 << q->slot_bits) - 1;
     double sum = 0;
-    if (begin < 0 || begin > end || end > total) {
-        return NAN;
-    }
-    for (int64_t i = begin; i < end; i++) {
-        uint32_t term = rows->terms[i];
-        for (size_t s = slot_of(q, term); q->slots[s].weight != 0; s = (s + 1) & mask) {
-            if (q->slots[s].term == term) {
-                sum += (double)rows->values[i] * (double)q->slots[s].weight;
+    for (int64_t i = 0; i < n; i++) {
+        for (size_t s = slot_of(q, terms[i]); q->slots[s].weight != 0; s = (s + 1) & mask) {
+            if (q->slots[s].term == terms[i]) {
+                sum += (double)values[i] * (double)q->slots[s].weight;
                 break;
             }
         }
     }
+    return sum;
+}
+
+float sparse_query_rank(const struct sparse_query *q, const struct vector_sparse *rows, uint32_t r)
+{
+    int64_t begin = rows->offsets[r], end = rows->offsets[r + 1], total = rows->offsets[rows->n];
+    if (begin < 0 || begin > end || end > total) {
+        return NAN;
+    }
+    double sum = q->is_perfect ? dot_perfect(q, rows->terms + begin, rows->values + begin, end - begin)
+                               : dot_probing(q, rows->terms + begin, rows->values + begin, end - begin);
     return (float)-sum;
 }
 

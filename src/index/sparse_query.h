@@ -31,7 +31,9 @@ struct sparse_query {
     struct sparse_list *lists; /* shape [n] */
     size_t list_capacity, n_lists;
     struct sparse_slot *slots; /* the query by term; shape [1 << slot_bits] */
-    unsigned slot_bits;
+    unsigned slot_bits, room_bits; /* in use; of the memory */
+    uint32_t multiplier;           /* of the hash */
+    bool is_perfect;               /* every term stands in the slot of its hash */
     float unit;   /* sums of one unit of score, in the window that was added up last */
     float error;  /* how far sum / unit can be from the true score there */
     bool is_bad;  /* a list was not inside its window: ECORRUPT */
