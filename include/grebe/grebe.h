@@ -9,6 +9,7 @@
 #include "grebe/chunk.h"
 #include "grebe/context.h"
 #include "grebe/gitvdb.h"
+#include "grebe/index.h"
 #include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"

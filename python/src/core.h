@@ -27,7 +27,7 @@ struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
     PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
-             *chunks_class, *vdb_class, *vdb_result_class;
+             *chunks_class, *vdb_class, *vdb_result_class, *index_class;
 };
 extern struct core_state core;
 
@@ -156,6 +156,11 @@ PyObject *core_vdb_upsert_rows(PyObject *self, PyObject *args);
 PyObject *core_vdb_upsert_lines(PyObject *self, PyObject *args);
 PyObject *core_vdb_delete(PyObject *self, PyObject *args);
 extern PyType_Spec core_vdb_spec, core_vdb_result_spec;
+/* ---- core_index.c ---- */
+PyObject *core_index_make(PyObject *self, PyObject *args);
+PyObject *core_index_open(PyObject *self, PyObject *args);
+extern PyType_Spec core_index_spec;
+
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);

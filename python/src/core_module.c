@@ -65,6 +65,8 @@ static PyMethodDef methods[] = {
     { "cast", core_cast, METH_VARARGS, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
     { "open_vdb", core_vdb_open, METH_VARARGS, NULL },
+    { "new_index", core_index_make, METH_VARARGS, NULL },
+    { "open_index", core_index_open, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL }
@@ -107,6 +109,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Column", &core_column_spec, &core.column_class) != 0 ||
         add_type(module, "Vdb", &core_vdb_spec, &core.vdb_class) != 0 ||
         add_type(module, "VdbResult", &core_vdb_result_spec, &core.vdb_result_class) != 0 ||
+        add_type(module, "Index", &core_index_spec, &core.index_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);
         return NULL;

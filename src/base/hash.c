@@ -2,6 +2,7 @@
 #include "base/hash.h"
 
 #include <stdbool.h>
+#define XXH_STATIC_LINKING_ONLY /* the state's size: it comes from our allocator */
 #include <xxhash.h>
 #include <zlib.h>
 
@@ -18,6 +19,45 @@ uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
 {
     return XXH64(bytes, len, seed);
 }
+
+uint64_t hash_xxh3(const void *bytes, size_t len) { return XXH3_64bits(bytes, len); }
+
+struct hash_stream {
+    XXH3_state_t state; /* aligned to 64 */
+    const grebe_allocator *a;
+};
+
+grebe_status hash_stream_new(const grebe_allocator *a, struct hash_stream **out, grebe_error *err)
+{
+    struct hash_stream *h = mem_alloc_aligned(a, sizeof *h, MEM_ALIGN_VECTOR);
+    *out = h;
+    if (h == NULL) {
+        return mem_fail(err, sizeof *h, "a checksum");
+    }
+    h->a = a;
+    hash_stream_reset(h);
+    return GREBE_OK;
+}
+
+void hash_stream_free(struct hash_stream *h)
+{
+    if (h != NULL) {
+        mem_free_aligned(h->a, h, sizeof *h, MEM_ALIGN_VECTOR);
+    }
+}
+
+void hash_stream_reset(struct hash_stream *h)
+{
+    XXH3_INITSTATE(&h->state);
+    XXH3_64bits_reset(&h->state);
+}
+
+void hash_stream_put(struct hash_stream *h, const void *bytes, size_t len)
+{
+    XXH3_64bits_update(&h->state, bytes, len);
+}
+
+uint64_t hash_stream_get(const struct hash_stream *h) { return XXH3_64bits_digest(&h->state); }
 
 #if HASH_HAS_CLMUL
 

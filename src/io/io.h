@@ -154,6 +154,11 @@ grebe_status io_create(struct io_store *s, const char *path, bool is_durable,
                        struct io_writer **out, grebe_error *err);
 grebe_status io_write(struct io_writer *w, const void *bytes, size_t len, grebe_error *err);
 void io_writer_free(struct io_writer *w); /* NULL accepted */
+/**
+ * The file that will get the name, for a library that writes files itself: it must write into this very file. Borrowed;
+ * NULL: the store's files are not on this machine.
+ */
+const char *io_writer_local_path(const struct io_writer *w);
 
 /**
  * Give the file its name. The only way in which a name comes to be in the whole library.

@@ -459,6 +459,11 @@ static void local_writer_free(struct io_writer *iw)
 static const struct io_writer_ops local_writer_ops = { local_write, local_publish,
                                                        local_writer_free };
 
+const char *io_writer_local_path(const struct io_writer *w)
+{
+    return w->ops == &local_writer_ops ? ((const struct local_writer *)(const void *)w)->temporary : NULL;
+}
+
 /* ".tmp-<pid>-<random>" beside the file: never a name that some reader would take for data. */
 static grebe_status temporary_name(struct io_store *s, const char *path, char **out,
                                    grebe_error *err)

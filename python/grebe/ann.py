@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vector search and its measurement (docs/guide/ann.md).
+
+    index = grebe.ann.Index("graph", "angular", quant="sq8").build(vectors)
+    ids, distances = index.search(queries, 10, ef=64)
+    index.save("words.gix"); index = grebe.ann.Index.load("words.gix")
+"""
+
+from ._index import Index
+
+__all__ = ["Index"]

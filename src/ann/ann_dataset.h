@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_ANN_ANN_DATASET_H
+#define GREBE_ANN_ANN_DATASET_H
+
+/*
+ * A benchmark data set: base and query vectors, true neighbours and their distances, labels. One model for VSAG's and
+ * ann-benchmarks' HDF5 files (docs/format/ann.md) and for what is made from other files. Read whole into memory by
+ * ann_dataset_open(); vectors of dense files larger than the limit are read by rows (ann_rows_*).
+ */
+
+#include "base/buf.h"
+#include "base/context_internal.h"
+#include "vector/vector_types.h"
+
+enum ann_layout { ANN_DENSE, ANN_SPARSE /* VSAG's packed records */, ANN_MULTI /* documents of several vectors */,
+                  ANN_SETS /* ann-benchmarks' jaccard files */ };
+
+/** Vectors of one side, in memory. Shapes by layout; what does not apply is NULL. Owned by the data set. */
+struct ann_vectors {
+    uint64_t n;             /* vectors; MULTI: documents */
+    uint32_t dim;           /* SPARSE: most terms of a record; SETS: 0 */
+    enum vector_elem elem;
+    void *dense;            /* DENSE: shape [n][dim]; MULTI: float32 [offsets[n]][dim] */
+    int64_t *offsets;       /* SPARSE, SETS, MULTI: shape [n + 1] */
+    uint32_t *terms;        /* SPARSE, SETS: ascending in a record */
+    float *values;          /* SPARSE */
+    int64_t *token_offsets; /* SPARSE, optional: token sequences; shape [n + 1] */
+    uint32_t *tokens;
+    int64_t *labels;        /* shape [n]; NULL: none */
+};
+
+struct ann_dataset {
+    grebe_context *ctx;
+    enum ann_layout layout;
+    enum vector_metric metric;
+    char distance[32];      /* the attribute's text */
+    bool is_int8_negated_ip; /* distances of int8 ip are -dot, not 1 - dot */
+    bool is_maxsim_squared;  /* MULTI euclidean: squares are summed */
+    struct ann_vectors train, test;
+    uint64_t k;             /* columns of the truth */
+    int64_t *neighbors;     /* shape [test.n][k] */
+    float *distances;       /* shape [test.n][k]; NULL in a file being made */
+    float *valid_ratios;    /* shape [n_valid_ratios] */
+    uint64_t n_valid_ratios;
+    double distance_tolerance; /* of stored distances against exact ones, relative above 1: by their stored type */
+    char path[512];
+    struct ann_block *blocks; /* what ann_array() gave */
+};
+
+/** What a reader accepts. */
+enum ann_profile { ANN_READ /* the world */, ANN_VSAG /* what eval_performance takes and survives */, ANN_ANNB };
+
+/** A finding: `level` error, warning or notice; place is "dataset[row,column]" or "attribute distance". */
+enum ann_level { ANN_NOTICE, ANN_WARNING, ANN_ERROR };
+typedef void (*ann_finding_fn)(void *arg, enum ann_level level, const char *place, const char *message);
+
+struct ann_open_options {
+    enum ann_profile profile;
+    bool is_without_vectors; /* truth and labels only (DENSE and MULTI: with n and dim) */
+    bool allow_padding;      /* ids of -1 at the end of a row of neighbors: it has fewer matches */
+    ann_finding_fn finding;  /* NULL: notices are dropped */
+    void *finding_arg;
+};
+
+/** @param out ann_dataset_free(); NULL on failure. The message names dataset, row, expected, found. */
+grebe_status ann_dataset_open(grebe_context *ctx, const char *path, const struct ann_open_options *options,
+                              const struct call *call, struct ann_dataset **out, grebe_error *err);
+/** An empty one, to be filled and written. Arrays are the context allocator's: ann_array(). */
+grebe_status ann_dataset_new(grebe_context *ctx, struct ann_dataset **out, grebe_error *err);
+void ann_dataset_free(struct ann_dataset *d); /* NULL accepted */
+/** Zeroed memory that the data set frees with itself. */
+grebe_status ann_array(struct ann_dataset *d, uint64_t n, size_t elem_bytes, const char *what, void **out,
+                       grebe_error *err);
+/** Write as HDF5 in VSAG's layout: equal content, equal bytes. */
+grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bool is_durable, const struct call *call,
+                               grebe_error *err);
+/** Check a file by every rule of docs/format/ann.md. GREBE_OK also with findings; *n_errors counts them. */
+grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile profile, bool allow_padding,
+                       const struct call *call, ann_finding_fn finding, void *arg, uint64_t *n_errors,
+                       grebe_error *err);
+
+/** The distance by which the data set orders row `r` of train for query `q`, float64 on the stored values. */
+double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r);
+
+#endif
