@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph in an index file (docs/format/index.md). */
+#include "index/graph_index.h"
+
+#include <string.h>
+
+/* ---- save ---- */
+
+static grebe_status save_fields(const struct graph *g, struct index_writer *w, grebe_error *err)
+{
+    const struct graph_options *o = &g->options;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(index_writer_uint(w, "degree", o->degree, err));
+    GREBE_TRY(index_writer_uint(w, "efbuild", o->ef_construction, err));
+    GREBE_TRY(index_writer_uint(w, "quant", o->quant, err));
+    GREBE_TRY(index_writer_uint(w, "norows", o->has_no_rows, err));
+    GREBE_TRY(index_writer_uint(w, "seed", o->seed, err));
+    GREBE_TRY(index_writer_real(w, "alpha", o->alpha, err));
+    GREBE_TRY(index_writer_uint(w, "nodes", g->n, err));
+    GREBE_TRY(index_writer_uint(w, "entries", g->n_entries, err));
+out:
+    return st;
+}
+
+grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_error *err)
+{
+    const struct graph *g = &((struct graph_index *)ix)->graph;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(save_fields(g, w, err));
+    if (g->n == 0) {
+        return GREBE_OK;
+    }
+    GREBE_TRY(index_writer_section(w, "entries", g->entry_ids, g->n_entries * sizeof *g->entry_ids, err));
+    GREBE_TRY(index_writer_section(w, "links", g->links, (uint64_t)g->n * g->width * sizeof *g->links, err));
+    GREBE_TRY(graph_codes_save(&g->codes, w, err));
+    if (!g->options.has_no_rows) {
+        GREBE_TRY(index_store_save(&g->store, w, err));
+    }
+    if (g->n_removed > 0) {
+        GREBE_TRY(index_writer_section(w, "removed", g->removed, g->removed_words * sizeof *g->removed, err));
+    }
+out:
+    return st;
+}
+
+/* ---- load ---- */
+
+grebe_status graph_options_read(const struct index_file *f, struct graph_options *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    uint64_t v = 0;
+    *out = (struct graph_options){ 0 };
+    GREBE_TRY(index_file_uint(f, "degree", 4, GRAPH_WIDTH_MAX, &v, err));
+    out->degree = (uint32_t)v;
+    GREBE_TRY(index_file_uint(f, "efbuild", 1, UINT16_MAX, &v, err));
+    out->ef_construction = (uint32_t)v;
+    GREBE_TRY(index_file_uint(f, "quant", 0, GRAPH_QUANT_SQ4, &v, err));
+    out->quant = (uint32_t)v;
+    GREBE_TRY(index_file_uint(f, "norows", 0, out->quant == GRAPH_QUANT_NONE ? 0 : 1, &v, err));
+    out->has_no_rows = (uint32_t)v;
+    GREBE_TRY(index_file_uint(f, "seed", 0, UINT32_MAX, &v, err));
+    out->seed = (uint32_t)v;
+    GREBE_TRY(index_file_real(f, "alpha", &out->alpha, err));
+    if (!(out->alpha >= 1 && out->alpha <= 2)) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field alpha: expected 1 to 2, found %g", index_file_path(f),
+                        out->alpha);
+    }
+out:
+    return st;
+}
+
+static grebe_status load_entries(struct graph *g, const struct index_file *f, uint64_t n, uint64_t n_entries,
+                                 grebe_error *err)
+{
+    const void *data = NULL;
+    grebe_status st = index_file_section(f, "entries", n_entries * sizeof *g->entry_ids, &data, NULL, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    g->entry_ids = mem_alloc(g->a, (size_t)n_entries * sizeof *g->entry_ids);
+    g->entry_rows = mem_alloc_aligned(g->a, (size_t)n_entries * g->codes.stride, MEM_ALIGN_VECTOR);
+    g->entry_room = (size_t)n_entries;
+    if (g->entry_ids == NULL || g->entry_rows == NULL) {
+        return mem_fail(err, (size_t)n_entries * g->codes.stride, "the entries of a graph");
+    }
+    memcpy(g->entry_ids, data, (size_t)n_entries * sizeof *g->entry_ids);
+    for (uint32_t i = 0; i < n_entries; i++) {
+        uint32_t id = g->entry_ids[i];
+        if (id >= n) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section entries: expected a node below %llu, found %u at %u",
+                              index_file_path(f), (unsigned long long)n, id, i);
+        }
+        memcpy(g->entry_rows + (size_t)i * g->codes.stride, g->codes.rows + (size_t)id * g->codes.stride,
+               g->codes.stride);
+    }
+    g->n_entries = (uint32_t)n_entries;
+    return GREBE_OK;
+}
+
+static grebe_status load_removed(struct graph *g, const struct index_file *f, uint64_t n, grebe_error *err)
+{
+    const void *data = NULL;
+    uint64_t len = 0;
+    if (!index_file_has(f, "removed")) {
+        return GREBE_OK;
+    }
+    grebe_status st = index_file_section(f, "removed", UINT64_MAX, &data, &len, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (len % sizeof *g->removed != 0 || len / sizeof *g->removed > (n + 63) / 64) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected at most %llu words, found %llu bytes",
+                          index_file_path(f), (unsigned long long)((n + 63) / 64), (unsigned long long)len);
+    }
+    g->removed = mem_alloc(g->a, (size_t)len);
+    if (g->removed == NULL) {
+        return mem_fail(err, (size_t)len, "the removed rows of an index");
+    }
+    memcpy(g->removed, data, (size_t)len);
+    g->removed_words = (size_t)len / sizeof *g->removed;
+    for (size_t i = 0; i < g->removed_words; i++) {
+        if (i == n / 64 && g->removed[i] >> (n % 64) != 0) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected rows below %llu", index_file_path(f),
+                              (unsigned long long)n);
+        }
+        g->n_removed += (uint32_t)__builtin_popcountll(g->removed[i]);
+    }
+    return GREBE_OK;
+}
+
+grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct graph *g = &x->graph;
+    const void *links = NULL;
+    uint64_t n = 0, n_entries = 0;
+    GREBE_TRY(index_file_uint(f, "nodes", 0, INDEX_ROWS_MAX, &n, err));
+    GREBE_TRY(index_file_uint(f, "entries", n == 0 ? 0 : 1, n == 0 ? 0 : GRAPH_ENTRIES_MAX, &n_entries, err));
+    if (n == 0) {
+        return GREBE_OK;
+    }
+    if (g->a == NULL) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0", index_file_path(f));
+    }
+    GREBE_TRY(index_file_section(f, "links", n * g->width * sizeof *g->links, &links, NULL, err));
+    if (!g->options.has_no_rows) {
+        GREBE_TRY(index_store_load(&g->store, g->a, &x->head.config, f, n, err));
+    }
+    if (g->codes.quant == GRAPH_QUANT_NONE) {
+        GREBE_TRY(graph_codes_append(&g->codes, &g->store, err));
+    } else {
+        GREBE_TRY(graph_codes_load(&g->codes, f, n, err));
+    }
+    GREBE_TRY(load_entries(g, f, n, n_entries, err));
+    GREBE_TRY(load_removed(g, f, n, err));
+    g->links = links;
+    g->file = f;
+    g->n = (uint32_t)n;
+out:
+    return st;
+}
