@@ -10,12 +10,18 @@
 
 static const char *const level_names[] = { "notice", "warning", "error" };
 
+struct findings {
+    struct rows *rows;
+    size_t n;
+};
+
 static void add_finding(void *arg, grebe_ann_level level, const char *place, const char *message)
 {
-    struct rows *r = arg;
-    rows_text(r, level_names[level]);
-    rows_text(r, place);
-    rows_text(r, message);
+    struct findings *f = arg;
+    rows_text(f->rows, level_names[level]);
+    rows_text(f->rows, place);
+    rows_text(f->rows, message);
+    f->n++;
 }
 
 int cmd_ann_check(struct cli *cli)
@@ -27,17 +33,23 @@ int cmd_ann_check(struct cli *cli)
     if (opt_has(cli, "vsag") && opt_has(cli, "annb")) {
         return out_usage(cli, "--vsag and --annb: one of them");
     }
-    struct rows *r = rows_new(columns);
+    struct findings f = { rows_new(columns), 0 };
     o.profile = opt_has(cli, "vsag") ? GREBE_ANN_VSAG : opt_has(cli, "annb") ? GREBE_ANN_ANNB : GREBE_ANN_READ;
     o.allow_padding = opt_has(cli, "allow-padding");
     o.finding = add_finding;
-    o.finding_ctx = r;
+    o.finding_ctx = &f;
     o.call = &cli->call;
     if (grebe_ann_check(cli->ctx, cli->positional[0], &o, &n_errors, &err) != GREBE_OK) {
-        rows_drop(r);
+        rows_drop(f.rows);
         return out_error(cli, "ann check", &err);
     }
-    int code = rows_print(cli, r);
+    int code = 0;
+    if (f.n == 0 && cli->format == GREBE_PRINT_TABLE) {
+        rows_drop(f.rows);
+        out_printf("ok\n");
+    } else {
+        code = rows_print(cli, f.rows);
+    }
     out_note(cli, "%s: %llu error%s", cli->positional[0], (unsigned long long)n_errors, n_errors == 1 ? "" : "s");
     return code != 0 ? code : n_errors > 0 ? EXIT_CODE_CORRUPT : 0;
 }
