@@ -5,6 +5,7 @@
 /* All of the public interface. */
 
 #include "grebe/alloc.h"
+#include "grebe/ann.h"
 #include "grebe/arrow.h"
 #include "grebe/chunk.h"
 #include "grebe/context.h"

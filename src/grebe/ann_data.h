@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GREBE_ANN_DATA_H
+#define GREBE_GREBE_ANN_DATA_H
+
+#include "ann/ann_dataset.h"
+#include "grebe/ann.h"
+
+/** Public content as the room's model: arrays are borrowed from it. */
+grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *content, struct ann_dataset *out,
+                                 grebe_error *err);
+
+#endif
