@@ -60,6 +60,11 @@ void grebe_ann_close(grebe_ann_data *data)
     }
 }
 
+struct ann_dataset *ann_data_model(const grebe_ann_data *data)
+{
+    return data->d;
+}
+
 static void side_of(const struct ann_vectors *v, grebe_ann_side *out)
 {
     *out = (grebe_ann_side){ v->n, v->dim, (grebe_elem)v->elem, v->dense, v->offsets, v->terms, v->values,

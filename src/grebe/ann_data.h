@@ -9,4 +9,7 @@
 grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *content, struct ann_dataset *out,
                                  grebe_error *err);
 
+/** The model of an open data set, borrowed. */
+struct ann_dataset *ann_data_model(const grebe_ann_data *data);
+
 #endif

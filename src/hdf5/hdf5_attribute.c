@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of the root group, in every form that programs write. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,20 +117,23 @@ grebe_status hdf5_text(struct hdf5_file *f, const char *name, struct buf *out, e
     return st;
 }
 
-grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err)
+/* One number as int64 (what is no integer is refused) or float64. */
+static grebe_status read_number(struct hdf5_file *f, const char *name, enum hdf5_memory memory, void *out, grebe_error *err)
 {
     struct attribute a;
     struct hdf5_data d = { 0 };
     unsigned char bytes[8] = { 0 };
     char why[160];
     size_t bad = 0;
-    *out = 0;
     hdf5_enter(&f->api);
     grebe_status st = attribute_open(f, name, &a, err);
     if (st == GREBE_OK) {
         hdf5_describe_type(&f->api, a.type, &d);
-        if ((d.cls != HDF5_INT && d.cls != HDF5_UINT && d.cls != HDF5_BOOL) || d.size > sizeof bytes) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s is not an integer: found %s", name, d.type_name);
+        bool is_whole = d.cls == HDF5_INT || d.cls == HDF5_UINT || d.cls == HDF5_BOOL;
+        bool is_real = memory == HDF5_AS_F64 && (d.cls == HDF5_FLOAT || d.cls == HDF5_BFLOAT);
+        if ((!is_whole && !is_real) || d.size > sizeof bytes) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s is not %s: found %s", name,
+                            memory == HDF5_AS_I64 ? "an integer" : "a number", d.type_name);
         } else if (f->api.Aread(a.id, a.type, bytes) < 0) {
             st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s cannot be read: %s", name,
                             hdf5_reason(&f->api, why, sizeof why));
@@ -139,7 +143,7 @@ grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe
         if (d.is_big_endian) {
             hdf5_swap(bytes, 1, d.size);
         }
-        st = hdf5_convert(&d, bytes, 1, HDF5_AS_I64, out, &bad, err);
+        st = hdf5_convert(&d, bytes, 1, memory, out, &bad, err);
         if (st != GREBE_OK) {
             st = error_wrap(err, st, "attribute %s: expected a number below 2^63, found", name);
         }
@@ -147,4 +151,16 @@ grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe
     attribute_close(&f->api, &a);
     hdf5_leave(&f->api);
     return st;
+}
+
+grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err)
+{
+    *out = 0;
+    return read_number(f, name, HDF5_AS_I64, out, err);
+}
+
+grebe_status hdf5_real(struct hdf5_file *f, const char *name, double *out, grebe_error *err)
+{
+    *out = NAN;
+    return read_number(f, name, HDF5_AS_F64, out, err);
 }

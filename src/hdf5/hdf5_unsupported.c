@@ -38,6 +38,8 @@ grebe_status hdf5_text(struct hdf5_file *f, const char *name, struct buf *out, e
 
 grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err) { return UNSUPPORTED(err); }
 
+grebe_status hdf5_real(struct hdf5_file *f, const char *name, double *out, grebe_error *err) { return UNSUPPORTED(err); }
+
 grebe_status hdf5_read(struct hdf5_file *f, const struct hdf5_data *d, uint64_t begin, uint64_t n,
                        enum hdf5_memory memory, void *dst, grebe_error *err)
 {
@@ -56,6 +58,11 @@ grebe_status hdf5_write_text(struct hdf5_writer *w, const char *name, const char
 }
 
 grebe_status hdf5_write_int(struct hdf5_writer *w, const char *name, int64_t value, bool is_array, grebe_error *err)
+{
+    return UNSUPPORTED(err);
+}
+
+grebe_status hdf5_write_real(struct hdf5_writer *w, const char *name, double value, grebe_error *err)
 {
     return UNSUPPORTED(err);
 }
