@@ -6,7 +6,7 @@ import os
 from . import _core
 from ._rows import Batch
 
-# Numbers of element types in grebe/index.h
+# Numbers of element types in grebe/ann_index.h
 _ELEMS = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "bit": 5, "float64": 6}
 _NAMES = {number: name for name, number in _ELEMS.items()}
 
