@@ -209,26 +209,59 @@ float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *ce
 
 /* ---- queries ---- */
 
+enum { LANES = 8 };
+
+/* Whole numbers by the float's own rounding: 1.5 * 2^23 added puts them into the low bits. */
+static int32_t round_small(float v)
+{
+    const float shifted = v + 0x1.8p23f;
+    uint32_t bits;
+
+    memcpy(&bits, &shifted, sizeof bits);
+    return (int32_t)(bits - 0x4b400000u);
+}
+
+/* Components [d, d + 8), zeros beyond the last. */
+static void load_lanes(const float *row, uint32_t d, uint32_t dim, float dst[LANES])
+{
+    if (d + LANES <= dim) {
+        memcpy(dst, row + d, LANES * sizeof *dst);
+        return;
+    }
+    for (uint32_t j = 0; j < LANES; j++) {
+        dst[j] = d + j < dim ? row[d + j] : 0;
+    }
+}
+
 static float query_scalar(const struct ivf_codes *c, const float *query, int8_t *form, struct ivf_query *out)
 {
     const float levels = c->quant == INDEX_QUANT_SQ8 ? IVF_BYTE_QUERY_MAX : IVF_NIBBLE_QUERY_MAX;
-    float largest = 0, common = 0, unit;
+    float largest[LANES] = {0}, common[LANES] = {0}, lanes[LANES], unit, inverse;
 
-    for (uint32_t d = 0; d < c->dim; d++) {
-        const float w = fabsf(query[d] * c->step[d]);
+    for (uint32_t d = 0; d < c->dim; d += LANES) {
+        load_lanes(query, d, c->dim, lanes);
+        for (uint32_t j = 0; j < LANES; j++) {
+            const float w = fabsf(lanes[j] * c->step[d + j]);
 
-        largest = w > largest ? w : largest;
+            largest[j] = w > largest[j] ? w : largest[j];
+            common[j] += lanes[j] * c->low[d + j];
+        }
     }
-    unit = largest > 0 ? largest / levels : 1;
-    memset(form, 0, c->form_bytes);
-    for (uint32_t d = 0; d < c->dim; d++) {
-        const float w = query[d] * c->step[d] / unit;
-
-        form[d] = (int8_t)(w < 0 ? w - 0.5f : w + 0.5f);
-        common += query[d] * c->low[d];
+    for (uint32_t j = 1; j < LANES; j++) {
+        largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+        common[0] += common[j];
+    }
+    unit = largest[0] > 0 ? largest[0] / levels : 1;
+    inverse = 1 / unit;
+    inverse = isfinite(inverse) ? inverse : 0;
+    for (uint32_t d = 0; d < c->dim; d += LANES) {
+        load_lanes(query, d, c->dim, lanes);
+        for (uint32_t j = 0; j < LANES; j++) {
+            form[d + j] = (int8_t)round_small(lanes[j] * c->step[d + j] * inverse);
+        }
     }
     out->scale = c->is_l2 ? 2 * unit : unit;
-    return c->is_l2 ? -2 * common : -common;
+    return c->is_l2 ? -2 * common[0] : -common[0];
 }
 
 static float query_tables(const struct ivf_codes *c, const float *query, uint8_t *form, struct ivf_query *out)
