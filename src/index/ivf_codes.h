@@ -21,10 +21,12 @@ struct ivf_codes {
     size_t block_bytes, form_bytes;
     float *low, *step;   /* sq8, sq4: a component is low[d] + step[d] * code; shape [steps * 8] */
     float *tables;       /* pq4: shape [steps * 2][16][2] */
+    struct ivf_rotation *rotation; /* rabitq */
 };
 
+/** @param seed Of the rotation (rabitq). */
 grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum index_quant quant, bool is_l2,
-                            uint32_t dim, grebe_error *err);
+                            uint32_t dim, uint64_t seed, grebe_error *err);
 void ivf_codes_release(struct ivf_codes *c); /* idempotent */
 
 /** @param residuals shape [n][dim], n >= 1. */
