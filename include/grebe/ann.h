@@ -8,7 +8,7 @@
  */
 
 #include "grebe/context.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 
 #ifdef __cplusplus
 extern "C" {
