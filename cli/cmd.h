@@ -38,6 +38,7 @@ struct cmd {
     const struct opt_spec *more_options; /* a second list shared by several verbs; NULL: none */
     size_t positional_min, positional_max;
     int (*run)(struct cli *cli);
+    const struct cmd *const *subs; /* NULL-ended sub-commands, whose names are "NAME SUB"; NULL: none */
 };
 
 /** The whole state of one invocation. */
@@ -72,6 +73,7 @@ void cli_free_all(struct cli *cli);
 /* ---- cmd_table.c ---- */
 extern const struct cmd *const cmd_list[]; /* NULL-ended, in the order of the help */
 const struct cmd *cmd_find(const char *name);
+const struct cmd *cmd_find_sub(const struct cmd *verb, const char *sub); /* NULL: none of that name */
 extern const struct opt_spec own_words[]; /* as options of a verb: its words are not parsed, all are positionals */
 extern const struct opt_spec common_options[];
 extern const struct opt_spec read_options[];  /* --columns --where --rows --limit --version … */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ann.h"
 #include "opt.h"
 #include "out.h"
 #include "rows.h"
@@ -258,7 +259,11 @@ int cmd_info(struct cli *cli)
     grebe_source *source = NULL;
     grebe_table_info *t = NULL;
     cli->is_for_inspection = true;
-    int code = open_source(cli, cli->positional[0], &source);
+    int code = ann_info(cli, cli->positional[0]);
+    if (code >= 0) {
+        return code;
+    }
+    code = open_source(cli, cli->positional[0], &source);
     if (code != 0) {
         return code;
     }

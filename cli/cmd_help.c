@@ -74,7 +74,13 @@ static void print_verb(const struct cmd *c)
     if (c->more_options != NULL) {
         print_options(c->options != NULL ? "" : "options", c->more_options);
     }
-    if (c->options == own_words) {
+    if (c->subs != NULL) {
+        out_printf("commands\n");
+        for (size_t i = 0; c->subs[i] != NULL; i++) {
+            out_printf("  %-14s %s\n", c->subs[i]->name + strlen(c->name) + 1, c->subs[i]->summary);
+        }
+        out_printf("\ngrebe %s COMMAND --help tells the options of each.\n", c->name);
+    } else if (c->options == own_words) {
         vdb_overview(NULL, stdout);
     } else {
         print_options("common options", common_options);
@@ -150,7 +156,20 @@ static void man_verb(const struct cmd *c)
     man_text(c->usage);
     out_printf("\n.SH DESCRIPTION\n");
     man_text(c->text[0] != '\0' ? c->text : c->summary);
-    if (c->options == own_words) {
+    if (c->subs != NULL) {
+        out_printf("\n.SH COMMANDS\n");
+        for (size_t i = 0; c->subs[i] != NULL; i++) {
+            out_printf(".SS grebe ");
+            man_text(c->subs[i]->usage);
+            out_printf("\n");
+            man_text(c->subs[i]->text[0] != '\0' ? c->subs[i]->text : c->subs[i]->summary);
+            out_printf("\n");
+            man_options(c->subs[i]->options);
+            man_options(c->subs[i]->more_options);
+        }
+        out_printf(".SH OPTIONS\n");
+        man_options(common_options);
+    } else if (c->options == own_words) {
         vdb_man();
     } else {
         out_printf("\n.SH OPTIONS\n");
@@ -198,6 +217,9 @@ int cmd_help(struct cli *cli)
         const struct cmd *c = cmd_find(cli->positional[0]);
         if (c == NULL) {
             return out_usage(cli, "unknown verb %s", cli->positional[0]);
+        }
+        if (cli->n_positional > 1 && (c = cmd_find_sub(c, cli->positional[1])) == NULL) {
+            return out_usage(cli, "unknown command %s %s", cli->positional[0], cli->positional[1]);
         }
         is_man ? man_verb(c) : print_verb(c);
         return 0;

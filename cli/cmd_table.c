@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ann.h"
+
 const struct opt_spec own_words[] = { { NULL, NULL, NULL, 0 } };
 
 const struct opt_spec common_options[] = {
@@ -192,7 +194,7 @@ static const struct cmd cmd_create_spec = {
     "docs/guide/policies.md tells the other ways to split columns, and when a file ends.",
     "grebe create words --from glove_20k.parquet --group word,rank --group vector\n"
     "grebe create t --schema schema.json",
-    create_options, write_options, 1, ANY, cmd_create
+    create_options, write_options, 1, ANY, cmd_create, NULL
 };
 static const struct cmd cmd_append_spec = {
     "append", "append TABLE SOURCE…", "add rows at the end of a table",
@@ -200,14 +202,14 @@ static const struct cmd cmd_append_spec = {
     "is cast, anything else is exit 11 with the column, the expected and the found type. All "
     "sources together make one new version.",
     "grebe append words more.parquet --message 'second half'",
-    append_options, write_options, 2, ANY, cmd_append
+    append_options, write_options, 2, ANY, cmd_append, NULL
 };
 static const struct cmd cmd_add_column_spec = {
     "add-column", "add-column TABLE SOURCE [--columns A,B]", "add columns to the rows of a table",
     "The rows of SOURCE belong to the rows of TABLE in order; there must be as many. The new "
     "columns get files of their own: no existing file is touched.",
     "grebe add-column words norms.parquet",
-    add_column_options, write_options, 2, 2, cmd_add_column
+    add_column_options, write_options, 2, 2, cmd_add_column, NULL
 };
 static const struct cmd cmd_import_spec = {
     "import", "import TABLE FILE… [--check] [--columns A,B]", "take existing files in place, without a copy",
@@ -219,26 +221,26 @@ static const struct cmd cmd_import_spec = {
     "named by its absolute path.",
     "grebe import all year/*.parquet --check\n"
     "grebe import all norms.parquet --columns norm",
-    import_options, NULL, 2, ANY, cmd_import
+    import_options, NULL, 2, ANY, cmd_import, NULL
 };
 static const struct cmd cmd_drop_column_spec = {
     "drop-column", "drop-column TABLE NAME…", "take columns out of the next version",
     "Older versions keep the columns; the files stay where they are.",
     "grebe drop-column words norm",
-    NULL, write_options, 2, ANY, cmd_drop_column
+    NULL, write_options, 2, ANY, cmd_drop_column, NULL
 };
 static const struct cmd cmd_rename_column_spec = {
     "rename-column", "rename-column TABLE OLD NEW", "give a column another name",
     "No data file changes: the new name is kept in the version, beside the name that the files "
     "have. Programs that do not know Grebe's entries go on seeing the old name.",
     "grebe rename-column words rank frequency_rank",
-    NULL, write_options, 3, 3, cmd_rename_column
+    NULL, write_options, 3, 3, cmd_rename_column, NULL
 };
 static const struct cmd cmd_tag_spec = {
     "tag", "tag TABLE [NAME[@VERSION]] [--delete]", "name a version, or list the names",
     "A tag is made once and never moved. TABLE@NAME then opens that version.",
     "grebe tag words first@1\ngrebe head words@first",
-    tag_options, open_only_options, 1, 2, cmd_tag
+    tag_options, open_only_options, 1, 2, cmd_tag, NULL
 };
 static const struct cmd cmd_head_spec = {
     "head", "head SOURCE… [--columns A,B] [--where EXPR] [--limit 10]", "show the first rows",
@@ -247,20 +249,20 @@ static const struct cmd cmd_head_spec = {
     "reads the packed files of Milvus's second storage format. Several "
     "sources are read as one: columns are matched by name, what a source lacks is null.",
     "grebe head words --columns word,rank\ngrebe head words --where \"rank < 100 and word like 'th%'\"",
-    NULL, read_options, 1, ANY, cmd_head
+    NULL, read_options, 1, ANY, cmd_head, NULL
 };
 static const struct cmd cmd_scan_spec = {
     "scan", "scan SOURCE… [--columns A,B] [--where EXPR] [--rows BEGIN:END]", "print rows in order",
     "All rows, or those that --rows and --where leave. Only files of needed columns are opened, and "
     "row groups whose statistics rule the predicate out are not read.",
     "grebe scan words --columns word --where 'rank >= 19990' --format csv",
-    NULL, read_options, 1, ANY, cmd_scan
+    NULL, read_options, 1, ANY, cmd_scan, NULL
 };
 static const struct cmd cmd_count_spec = {
     "count", "count SOURCE… [--where EXPR]", "count rows",
     "Without --where no data file is opened.",
     "grebe count words --where 'rank < 10'",
-    NULL, read_options, 1, ANY, cmd_count
+    NULL, read_options, 1, ANY, cmd_count, NULL
 };
 static const struct cmd cmd_take_spec = {
     "take", "take SOURCE… --rows 9,0,9,4 | --rows-from FILE [--columns A,B]", "fetch rows by id",
@@ -268,45 +270,45 @@ static const struct cmd cmd_take_spec = {
     "appended, counts up from 0, and never changes; in a file it is the position. An id beyond the "
     "end is exit 2.",
     "grebe take words --rows 9,0,9,4 --columns word,vector --format json",
-    take_options, open_only_options, 1, ANY, cmd_take
+    take_options, open_only_options, 1, ANY, cmd_take, NULL
 };
 static const struct cmd cmd_schema_spec = {
     "schema", "schema SOURCE…", "show the columns and their types",
     "With --format json in the form that create --schema takes.",
     "grebe schema words --format json",
-    NULL, open_only_options, 1, ANY, cmd_schema
+    NULL, open_only_options, 1, ANY, cmd_schema, NULL
 };
 static const struct cmd cmd_info_spec = {
     "info", "info SOURCE", "show what a version consists of",
     "Rows, bytes, column groups and their files, delete logs, indexes, statistics entries.",
     "grebe info words --format json",
-    NULL, open_only_options, 1, 1, cmd_info
+    NULL, open_only_options, 1, 1, cmd_info, NULL
 };
 static const struct cmd cmd_log_spec = {
     "log", "log TABLE [--limit N]", "list the versions, newest first",
     "Version, time of the commit, operation, rows, files, message.",
     "grebe log words",
-    log_options, open_only_options, 1, 1, cmd_log
+    log_options, open_only_options, 1, 1, cmd_log, NULL
 };
 static const struct cmd cmd_explain_spec = {
     "explain", "explain SOURCE… [--columns A,B] [--where EXPR]", "show what a scan would read",
     "Files, row groups and bytes, without reading values.",
     "grebe explain words --columns vector --where 'rank < 100'",
-    NULL, read_options, 1, ANY, cmd_explain
+    NULL, read_options, 1, ANY, cmd_explain, NULL
 };
 static const struct cmd cmd_check_spec = {
     "check", "check SOURCE [--deep]", "verify a table or a file",
     "Findings are listed, one a row; exit 5 when there are errors. --deep decodes every value and holds it "
     "against checksums and statistics.",
     "grebe check words --deep",
-    check_options, open_only_options, 1, 1, cmd_check
+    check_options, open_only_options, 1, 1, cmd_check, NULL
 };
 static const struct cmd cmd_convert_spec = {
     "convert", "convert SOURCE… DEST [--columns A,B] [--where EXPR]", "write rows to one file",
     "DEST is written in the format that its name ends in: .parquet, .arrow (Arrow IPC file), .arrows (stream), "
     ".csv, .tsv, .json, .jsonl, text also with .gz or .zst. A file of that name is replaced in one step when everything is written.",
     "grebe convert words words.csv --columns word,rank",
-    convert_options, read_options, 2, ANY, cmd_convert
+    convert_options, read_options, 2, ANY, cmd_convert, NULL
 };
 static const struct cmd cmd_inspect_spec = {
     "inspect", "inspect FILE", "show the anatomy of a file",
@@ -314,27 +316,33 @@ static const struct cmd cmd_inspect_spec = {
     "Arrow file one for each batch; of text and streams the columns. --format json tells all that the footer, "
     "the page headers and the indexes say (docs/json/inspect.md).",
     "grebe inspect words/_data/0_*.parquet",
-    inspect_options, NULL, 1, 1, cmd_inspect
+    inspect_options, NULL, 1, 1, cmd_inspect, NULL
 };
 static const struct cmd cmd_vdb_spec = {
     "vdb", "vdb [--db PATH] [--format FORM] COMMAND …", "vector collections as Git trees, compatible with git-vdb",
     "The sub-commands, options and standard output of git-vdb 0.4, and a few more; grebe vdb --help lists them, "
     "docs/guide/gitvdb.md explains them. Exit codes are those of grebe.",
     "grebe vdb upsert words words.jsonl\ngrebe vdb search words --vector 0.1,0.2 --with-payload",
-    own_words, NULL, 0, ANY, cmd_vdb
+    own_words, NULL, 0, ANY, cmd_vdb, NULL
+};
+static const struct cmd cmd_ann_spec = {
+    "ann", "ann COMMAND …", "measure nearest-neighbour search: data sets, truth, runs",
+    "Data sets are the HDF5 files of VSAG and of ann-benchmarks; docs/guide/ann.md explains them.",
+    "grebe ann check glove-100-angular.hdf5",
+    own_words, NULL, 0, ANY, NULL, ann_list
 };
 static const struct cmd cmd_version_spec = {
     "version", "version [--build]", "say which version this is", "", NULL,
-    version_options, NULL, 0, 0, cmd_version
+    version_options, NULL, 0, 0, cmd_version, NULL
 };
 static const struct cmd cmd_help_spec = {
-    "help", "help [VERB]", "show the verbs, or one of them", "", "grebe help take",
-    help_options, NULL, 0, 1, cmd_help
+    "help", "help [VERB [COMMAND]]", "show the verbs, or one of them", "", "grebe help take",
+    help_options, NULL, 0, 2, cmd_help, NULL
 };
 static const struct cmd cmd_completions_spec = {
     "completions", "completions bash|zsh|fish", "print completions for a shell",
     "", "grebe completions bash > ~/.local/share/bash-completion/completions/grebe",
-    NULL, NULL, 1, 1, cmd_completions
+    NULL, NULL, 1, 1, cmd_completions, NULL
 };
 
 static const struct cmd cmd_stats_spec = {
@@ -342,14 +350,14 @@ static const struct cmd cmd_stats_spec = {
     "Rows, nulls, NaNs, distinct values (an estimate, about 1.6 % off), smallest and largest value, mean and "
     "standard deviation. Of lists and vectors these are of the elements.",
     "grebe stats words --columns rank,vector",
-    NULL, read_options, 1, ANY, cmd_stats
+    NULL, read_options, 1, ANY, cmd_stats, NULL
 };
 
 const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
-    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_vdb_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
+    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_vdb_spec, &cmd_ann_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 
 const struct cmd *cmd_find(const char *name)
@@ -357,6 +365,17 @@ const struct cmd *cmd_find(const char *name)
     for (size_t i = 0; cmd_list[i] != NULL; i++) {
         if (strcmp(cmd_list[i]->name, name) == 0) {
             return cmd_list[i];
+        }
+    }
+    return NULL;
+}
+
+const struct cmd *cmd_find_sub(const struct cmd *verb, const char *sub)
+{
+    size_t n = strlen(verb->name);
+    for (size_t i = 0; verb->subs != NULL && verb->subs[i] != NULL; i++) {
+        if (strcmp(verb->subs[i]->name + n + 1, sub) == 0) {
+            return verb->subs[i];
         }
     }
     return NULL;

@@ -97,6 +97,36 @@ static int set_up(struct cli *cli)
     return 0;
 }
 
+/* The sub-command that the first word names becomes cli->cmd; without one, or with --help, the help of the verb. */
+static int find_sub(struct cli *cli, char ***words, size_t *n_words)
+{
+    const struct cmd *verb = cli->cmd;
+    const char *sub = *n_words > 0 ? (*words)[0] : "--help";
+    cli->cmd = cmd_find_sub(verb, sub);
+    if (cli->cmd != NULL) {
+        ++*words;
+        --*n_words;
+        return 0;
+    }
+    if (strcmp(sub, "--help") == 0 || strcmp(sub, "-h") == 0 || strcmp(sub, "help") == 0) {
+        static char *name[1];
+        name[0] = cli_copy(cli, verb->name);
+        cli->positional = name;
+        cli->n_positional = 1;
+        cli->cmd = cmd_find("help");
+        return 0;
+    }
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; verb->subs[i] != NULL; i++) {
+        names[n++] = verb->subs[i]->name + strlen(verb->name) + 1;
+    }
+    cli->cmd = verb;
+    const char *near = nearest_word(sub, names, n);
+    return near != NULL ? out_usage(cli, "unknown command %s: did you mean %s?", sub, near)
+                        : out_usage(cli, "unknown command %s", sub);
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "help";
@@ -127,20 +157,27 @@ static int run(struct cli *cli, int argc, char **argv)
             break;
         }
     }
+    char **words = argv + 2;
+    if (cli->cmd->subs != NULL) {
+        int failed = find_sub(cli, &words, &n_words);
+        if (failed != 0 || cli->cmd->run == cmd_help) {
+            return failed != 0 ? failed : cli->cmd->run(cli);
+        }
+    }
     if (cli->cmd->options == own_words) {
         cli->positional = argv + 2;
         cli->n_positional = n_words;
         int failed = set_up(cli);
         return failed != 0 ? failed : cli->cmd->run(cli);
     }
-    int code = opt_parse(cli, argv + 2, n_words);
+    int code = opt_parse(cli, words, n_words);
     if (code != 0) {
         return code;
     }
     if (opt_has(cli, "help")) {
         const struct cmd *help = cmd_find("help");
         cli->positional = &argv[1];
-        cli->n_positional = 1;
+        cli->n_positional = words == argv + 2 ? 1 : 2;
         cli->cmd = help;
         return help->run(cli);
     }

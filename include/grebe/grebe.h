@@ -5,11 +5,12 @@
 /* All of the public interface. */
 
 #include "grebe/alloc.h"
+#include "grebe/ann.h"
+#include "grebe/ann_index.h"
 #include "grebe/arrow.h"
 #include "grebe/chunk.h"
 #include "grebe/context.h"
 #include "grebe/gitvdb.h"
-#include "grebe/index.h"
 #include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"

@@ -6,13 +6,13 @@
 
 struct core_index {
     PyObject_HEAD
-    grebe_index *index;
+    grebe_ann_index *index;
     int n_calls;  /* under way without the GIL */
     bool is_busy; /* a call that needs the index alone is among them */
 };
 
 /* A call begins: `is_alone` when it changes the index. NULL with an exception. */
-static grebe_index *enter(PyObject *self, bool is_alone)
+static grebe_ann_index *enter(PyObject *self, bool is_alone)
 {
     struct core_index *x = (struct core_index *)self;
     if (x->index == NULL) {
@@ -35,12 +35,12 @@ static void leave(PyObject *self)
     x->is_busy = false;
 }
 
-static PyObject *give_index(grebe_index *index)
+static PyObject *give_index(grebe_ann_index *index)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.index_class, Py_tp_alloc);
     PyObject *object = alloc((PyTypeObject *)core.index_class, 0);
     if (object == NULL) {
-        grebe_index_close(index);
+        grebe_ann_index_close(index);
         return NULL;
     }
     ((struct core_index *)object)->index = index;
@@ -57,17 +57,17 @@ PyObject *core_index_make(PyObject *self, PyObject *args)
     const char **names = NULL;
     size_t n = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index_kind kind = GREBE_INDEX_FLAT;
+    grebe_ann_index_kind kind = GREBE_ANN_INDEX_FLAT;
     grebe_metric metric = GREBE_METRIC_L2;
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     (void)self;
     if (!PyArg_ParseTuple(args, "ssiOI", &kind_name, &metric_name, &elem, &params, &threads) ||
         core_names(params, &keep, &names, &n) != 0) {
         return NULL;
     }
-    grebe_status st = grebe_index_kind_parse(kind_name, &kind, &err);
+    grebe_status st = grebe_ann_index_kind_parse(kind_name, &kind, &err);
     st = st == GREBE_OK ? grebe_metric_parse(metric_name, &metric, &err) : st;
-    st = st == GREBE_OK ? grebe_index_new(core.ctx, kind, metric, (grebe_elem)elem, names, n, threads, &index, &err) : st;
+    st = st == GREBE_OK ? grebe_ann_index_new(core.ctx, kind, metric, (grebe_elem)elem, names, n, threads, &index, &err) : st;
     PyMem_Free((void *)names);
     Py_XDECREF(keep);
     return st == GREBE_OK ? give_index(index) : core_raise(&err);
@@ -79,14 +79,14 @@ PyObject *core_index_open(PyObject *self, PyObject *args)
     const char *path = NULL;
     int deep = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     grebe_status st = GREBE_OK;
     (void)self;
     if (!PyArg_ParseTuple(args, "sp", &path, &deep)) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    st = grebe_index_open(core.ctx, path, deep != 0, &index, &err);
+    st = grebe_ann_index_open(core.ctx, path, deep != 0, &index, &err);
     Py_END_ALLOW_THREADS
     return st == GREBE_OK ? give_index(index) : core_raise(&err);
 }
@@ -224,7 +224,7 @@ static PyObject *index_add(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOI", &tuple, &id_object, &o.threads) || take_rows(tuple, &rows) != 0) {
         return NULL;
     }
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     if (take_int64(id_object, &view, &ids, &n_ids) == 0) {
         if (ids != NULL && n_ids != rows.v.rows) {
             PyErr_Format(PyExc_ValueError, "ids: expected %llu, one for each row, found %zu",
@@ -235,7 +235,7 @@ static PyObject *index_add(PyObject *self, PyObject *args)
     }
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_add(index, &rows.v, ids, &o, &err);
+        st = grebe_ann_index_add(index, &rows.v, ids, &o, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
@@ -264,10 +264,10 @@ static PyObject *index_remove(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O", &object) || take_int64(object, &view, &ids, &n) != 0) {
         return NULL;
     }
-    grebe_index *index = enter(self, true);
+    grebe_ann_index *index = enter(self, true);
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_remove(index, ids, n, &removed, &err);
+        st = grebe_ann_index_remove(index, ids, n, &removed, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
@@ -281,7 +281,7 @@ static PyObject *index_remove(PyObject *self, PyObject *args)
 
 struct search_args {
     struct rows_arg rows;
-    grebe_index_search_options o;
+    grebe_ann_index_search_options o;
     PyObject *keep;
     const char **names;
     Py_buffer allow, ids;
@@ -305,7 +305,7 @@ static int search_take(struct search_args *a, PyObject *rows, PyObject *params, 
                        PyObject *ids, unsigned threads)
 {
     memset(a, 0, sizeof *a);
-    a->o = (grebe_index_search_options)GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    a->o = (grebe_ann_index_search_options)GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     a->o.call.threads = threads;
     if (take_rows(rows, &a->rows) != 0 || core_names(params, &a->keep, &a->names, &a->o.n_params) != 0) {
         search_release(a);
@@ -347,7 +347,7 @@ static PyObject *index_search(PyObject *self, PyObject *args)
         search_take(&a, rows, params, allow, bits, only, threads) != 0) {
         return NULL;
     }
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     if (PyObject_GetBuffer(id_object, &ids, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) {
         search_release(&a);
         return NULL;
@@ -362,7 +362,7 @@ static PyObject *index_search(PyObject *self, PyObject *args)
         }
         if (index != NULL) {
             Py_BEGIN_ALLOW_THREADS
-            st = grebe_index_search(index, &a.rows.v, (size_t)k, &a.o, ids.buf, distances.buf, &err);
+            st = grebe_ann_index_search(index, &a.rows.v, (size_t)k, &a.o, ids.buf, distances.buf, &err);
             Py_END_ALLOW_THREADS
             leave(self);
         }
@@ -387,17 +387,17 @@ static PyObject *index_range(PyObject *self, PyObject *args)
     float radius = 0;
     unsigned threads = 0;
     struct search_args a;
-    grebe_index_range r = { 0 };
+    grebe_ann_index_range r = { 0 };
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     if (!PyArg_ParseTuple(args, "OfOOnOI", &rows, &radius, &params, &allow, &bits, &only, &threads) ||
         search_take(&a, rows, params, allow, bits, only, threads) != 0) {
         return NULL;
     }
-    grebe_index *index = enter(self, false);
+    grebe_ann_index *index = enter(self, false);
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_range_search(index, &a.rows.v, radius, &a.o, &r, &err);
+        st = grebe_ann_index_range_search(index, &a.rows.v, radius, &a.o, &r, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
@@ -411,7 +411,7 @@ static PyObject *index_range(PyObject *self, PyObject *args)
     Py_ssize_t n = (Py_ssize_t)r.offsets[r.queries];
     out = Py_BuildValue("(y#y#y#)", (const char *)r.offsets, (Py_ssize_t)(r.queries + 1) * 8, (const char *)r.ids, n * 8,
                         (const char *)r.distances, n * 4);
-    grebe_index_range_free(&r);
+    grebe_ann_index_range_free(&r);
     return out;
 }
 
@@ -427,12 +427,12 @@ static PyObject *index_save(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "sp", &path, &durable)) {
         return NULL;
     }
-    grebe_index *index = enter(self, true);
+    grebe_ann_index *index = enter(self, true);
     if (index == NULL) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    st = grebe_index_save(index, path, durable != 0, &err);
+    st = grebe_ann_index_save(index, path, durable != 0, &err);
     Py_END_ALLOW_THREADS
     leave(self);
     if (st != GREBE_OK) {
@@ -444,19 +444,19 @@ static PyObject *index_save(PyObject *self, PyObject *args)
 /* info() -> dict */
 static PyObject *index_info(PyObject *self, PyObject *unused)
 {
-    grebe_index_stats info = GREBE_INDEX_STATS_INIT;
+    grebe_ann_index_stats info = GREBE_ANN_INDEX_STATS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     (void)unused;
-    grebe_index *index = enter(self, false);
+    grebe_ann_index *index = enter(self, false);
     if (index == NULL) {
         return NULL;
     }
-    grebe_status st = grebe_index_get_stats(index, &info, &err);
+    grebe_status st = grebe_ann_index_get_stats(index, &info, &err);
     leave(self);
     if (st != GREBE_OK) {
         return core_raise(&err);
     }
-    return Py_BuildValue("{s:s,s:s,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K}", "kind", grebe_index_kind_name(info.kind), "metric",
+    return Py_BuildValue("{s:s,s:s,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K}", "kind", grebe_ann_index_kind_name(info.kind), "metric",
                          grebe_metric_name(info.metric), "elem", (int)info.elem, "dim", info.dim, "rows", info.rows,
                          "removed", info.removed, "bytes_vectors", info.bytes_vectors, "bytes_codes", info.bytes_codes,
                          "bytes_links", info.bytes_links, "bytes_other", info.bytes_other);
@@ -469,7 +469,7 @@ static PyObject *index_close(PyObject *self, PyObject *unused)
     if (x->index != NULL && enter(self, true) == NULL) {
         return NULL;
     }
-    grebe_index_close(x->index);
+    grebe_ann_index_close(x->index);
     x->index = NULL;
     x->n_calls = 0;
     x->is_busy = false;
@@ -479,7 +479,7 @@ static PyObject *index_close(PyObject *self, PyObject *unused)
 static void index_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    grebe_index_close(((struct core_index *)self)->index);
+    grebe_ann_index_close(((struct core_index *)self)->index);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
     Py_DECREF(type);

@@ -79,6 +79,13 @@ grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile pr
                        const struct call *call, ann_finding_fn finding, void *arg, uint64_t *n_errors,
                        grebe_error *err);
 
+/** Terms of each record ascending, values with them; *n_unsorted and *n_twice count records, `first_*` name one. */
+struct ann_order {
+    uint64_t n_unsorted, first_unsorted, n_twice, first_twice;
+    uint32_t term_twice;
+};
+grebe_status ann_sort_terms(struct ann_vectors *v, const grebe_allocator *a, struct ann_order *out, grebe_error *err);
+
 /** The distance by which the data set orders row `r` of train for query `q`, float64 on the stored values. */
 double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r);
 

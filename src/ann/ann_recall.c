@@ -149,7 +149,7 @@ static double recall_of(const struct query *u, enum ann_rule rule)
 {
     uint64_t hits = 0;
     if (u->n_truth == 0) {
-        return 1;
+        return NAN;
     }
     switch (rule) {
     case ANN_RULE_TIES: hits = hits_ties(u); break;

@@ -34,7 +34,7 @@ struct ann_found {
 
 /**
  * Recall of each query at k. Ids that are no row never hit. A query with fewer true neighbours than k (padded with
- * -1) is measured over those it has; without any it counts 1.
+ * -1) is measured over those it has; without any it gives NaN, which means leave out.
  *
  * @param per_query Shape [found->n].
  * @return GREBE_OK; GREBE_EINVAL (k is 0, or above the columns of the truth: both are named); GREBE_ECANCELLED.

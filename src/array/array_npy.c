@@ -252,7 +252,9 @@ grebe_status array_npy_header(struct buf *dst, enum array_type type, uint64_t ro
     }
     int n = snprintf(text, sizeof text, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': %s, }",
                      bytes == 1 ? '|' : '<', code, bytes, shape);
+    /* as numpy does since 1.23, room for any number of rows, so that the length of the header is always the same */
     size_t padded = (10 + (size_t)n + 1 + NPY_ALIGN - 1) / NPY_ALIGN * NPY_ALIGN;
+    padded = padded < 2 * NPY_ALIGN ? 2 * NPY_ALIGN : padded;
     unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 0, 0 };
     store_le16(head + 8, (uint16_t)(padded - 10));
     grebe_status st = buf_put(dst, head, sizeof head, err);

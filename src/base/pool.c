@@ -26,11 +26,12 @@ struct pool {
     fork_guard pid;
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a task was queued, or the pool closes */
-    pthread_cond_t finished; /* some task is done */
+    pthread_cond_t finished; /* some task is done, or one was queued and no worker is idle */
     struct task *first, *last;
     pthread_t workers[WORKERS_MAX];
     uint32_t n_workers;
     uint32_t n_idle;
+    uint32_t n_helpers; /* of the waiters for `finished`: those that would run a queued task */
     bool is_closing;
 };
 
@@ -63,6 +64,7 @@ static void fork_child_reset(struct pool *p)
         p->last = NULL;
         p->n_workers = 0;
         p->n_idle = 0;
+        p->n_helpers = 0;
         p->is_closing = false;
         fork_guard_end(&p->pid);
     }
@@ -173,11 +175,28 @@ void task_start(struct pool *p, uint32_t threads, struct task *t,
         pthread_cond_signal(&p->work);
     } else {
         start_workers(p, threads - 1);
+        if (p->n_helpers > 0) {
+            pthread_cond_broadcast(&p->finished);
+        }
     }
     pthread_mutex_unlock(&p->lock);
 }
 
-static void settle(struct task *t, bool run_if_queued)
+/* With the lock held: something may have happened, for the task or for the queue, on return. */
+static void wait_or_help(struct pool *p, bool helps)
+{
+    struct task *other = p->first;
+    if (helps && other != NULL) {
+        unlink_task(p, other);
+        run_task(p, other);
+        return;
+    }
+    p->n_helpers += helps;
+    pthread_cond_wait(&p->finished, &p->lock);
+    p->n_helpers -= helps;
+}
+
+static void settle(struct task *t, bool run_if_queued, bool helps)
 {
     struct pool *p = t->pool;
     if (p == NULL) {
@@ -201,14 +220,13 @@ static void settle(struct task *t, bool run_if_queued)
         }
     }
     while (t->state != TASK_DONE && t->state != TASK_IDLE) {
-        pthread_cond_wait(&p->finished, &p->lock);
+        wait_or_help(p, helps);
     }
     pthread_mutex_unlock(&p->lock);
 }
 
-grebe_status task_wait(struct task *t, grebe_error *err)
+static grebe_status take_result(struct task *t, grebe_error *err)
 {
-    settle(t, true); /* the state may only be looked at under the lock */
     assert(t->state != TASK_IDLE);
     t->state = TASK_IDLE;
     if (t->status != GREBE_OK && err != NULL) {
@@ -217,9 +235,21 @@ grebe_status task_wait(struct task *t, grebe_error *err)
     return t->status;
 }
 
+grebe_status task_wait(struct task *t, grebe_error *err)
+{
+    settle(t, true, false); /* the state may only be looked at under the lock */
+    return take_result(t, err);
+}
+
+grebe_status task_wait_helping(struct task *t, grebe_error *err)
+{
+    settle(t, true, true);
+    return take_result(t, err);
+}
+
 void task_abandon(struct task *t)
 {
-    settle(t, false);
+    settle(t, false, false);
     t->state = TASK_IDLE;
 }
 

@@ -5,7 +5,9 @@
 /*
  * Worker threads. Two forms of work: parallel_for (n equal pieces, the caller takes part) and
  * tasks (started early, waited for later). A waiter runs a task that no worker has begun, so
- * everything finishes with no worker at all and nesting cannot deadlock.
+ * everything finishes with no worker at all and nesting cannot deadlock. Who has nothing to do but to
+ * wait for a task may lend its thread to whatever is queued (task_wait_helping): `threads` - 1 workers and
+ * the caller then make `threads`.
  */
 
 #include <stdbool.h>
@@ -59,6 +61,13 @@ void task_start(struct pool *p, uint32_t threads, struct task *t,
 
 /** Wait for a started task (running it here if nobody has begun it) and take its result. */
 grebe_status task_wait(struct task *t, grebe_error *err);
+
+/**
+ * As task_wait, but while a worker runs the task, queued ones are run here, of whatever caller, the oldest first.
+ * It may come back a task's time later than task_wait, so it is for who waits for a result that others queue
+ * behind, such as a scan's next rows. The caller holds no lock.
+ */
+grebe_status task_wait_helping(struct task *t, grebe_error *err);
 
 /** As task_wait, but a task that nobody has begun is dropped without running. */
 void task_abandon(struct task *t);

@@ -85,16 +85,23 @@ static grebe_status expand(grebe_context *ctx, struct io_store *store, const cha
     const char *rest = source_forced_format(ctx, uri, name, sizeof name);
     size_t prefix = rest == NULL ? 0 : (size_t)(rest - uri);
     grebe_status st = io_glob(store, uri + prefix, arena, &paths, &n, err);
+    const char *part = st == GREBE_OK && n == 0 ? strrchr(uri + prefix, '#') : NULL; /* of each file */
+    if (part != NULL) {
+        char *files = arena_str(arena, uri + prefix, (size_t)(part - uri) - prefix);
+        st = files == NULL ? mem_fail(err, strlen(uri), "a path") : io_glob(store, files, arena, &paths, &n, err);
+    }
+    part = part == NULL ? "" : part;
     if (st == GREBE_OK && n == 0) {
         st = GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: nothing matches the pattern", uri);
     }
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        char *path = arena_alloc(arena, prefix + strlen(paths[i]) + 1);
+        char *path = arena_alloc(arena, prefix + strlen(paths[i]) + strlen(part) + 1);
         if (path == NULL) {
             return mem_fail(err, strlen(paths[i]), "a path");
         }
         memcpy(path, uri, prefix);
         strcpy(path + prefix, paths[i]);
+        strcat(path, part);
         st = buf_put(list, &path, sizeof path, err);
     }
     return st;

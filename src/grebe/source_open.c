@@ -28,6 +28,21 @@ static const struct file_format *format_of_name(const grebe_context *ctx, const 
     return NULL;
 }
 
+/* Length of FILE in "FILE#PART"; 0: the path is no such name. */
+static size_t part_file_len(struct io_store *store, const char *path)
+{
+    struct io_info info;
+    char file[1024];
+    const char *hash = strrchr(path, '#');
+    size_t n = hash == NULL ? 0 : (size_t)(hash - path);
+    if (n == 0 || n >= sizeof file || io_stat(store, path, &info, NULL) == GREBE_OK) {
+        return 0;
+    }
+    memcpy(file, path, n);
+    file[n] = '\0';
+    return io_stat(store, file, &info, NULL) == GREBE_OK && info.kind == IO_FILE ? n : 0;
+}
+
 /*
  * The format whose signature the file bears, else that of its name, so that what is damaged beyond
  * recognition is reported as such; NULL: none.
@@ -38,8 +53,15 @@ static grebe_status sniff(struct io_store *store, const char *path, const struct
     grebe_status st = GREBE_OK;
     struct io_file *f = NULL;
     unsigned char head[SNIFF_BYTES], tail[SNIFF_BYTES];
+    char file[1024];
+    size_t len = part_file_len(store, path);
     *out = NULL;
     *is_ipc = false;
+    if (len > 0) {
+        memcpy(file, path, len);
+        file[len] = '\0';
+        path = file;
+    }
     GREBE_TRY(io_open(store, path, &f, err));
     uint64_t size = f->id.size_bytes;
     size_t n = size < SNIFF_BYTES ? (size_t)size : SNIFF_BYTES;
@@ -51,9 +73,10 @@ static grebe_status sniff(struct io_store *store, const char *path, const struct
             *out = formats[i];
         }
     }
-    *is_ipc = *out == NULL && ipc_sniff(head, n);
+    const struct file_format *named = *out == NULL ? format_of_name(store->ctx, path) : NULL;
+    *is_ipc = *out == NULL && !(named != NULL && named->is_known_by_name) && ipc_sniff(head, n);
     if (*out == NULL && !*is_ipc) {
-        *out = format_of_name(store->ctx, path);
+        *out = named;
     }
 out:
     io_close(f);
@@ -207,6 +230,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         const char *packed = source_packed_paths(uri);
         const char *forced = strncmp(uri, "gitvdb:", 7) == 0 ? uri + 7 : NULL;
         const char *collection = source_vdb_name(store->store, forced != NULL ? forced : uri, forced != NULL);
+        if (collection == NULL && forced == NULL && part_file_len(store->store, uri) > 0) {
+            return open_file(s, store, uri, NULL, o, err);
+        }
         if (collection != NULL || forced != NULL) {
             return open_collection(s, forced != NULL ? forced : uri, collection, err);
         }

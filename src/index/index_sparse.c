@@ -102,6 +102,19 @@ static grebe_status reserve(struct sparse_index *x, size_t n_rows, size_t n_valu
     return GREBE_OK;
 }
 
+/* Rows of a file are looked at one by one in searches; adding goes through those of the last window. */
+static grebe_status check_offsets(const struct sparse_index *x, grebe_error *err)
+{
+    const int64_t *offsets = x->rows.offsets;
+    for (uint64_t i = 0; i < x->rows.n; i++) {
+        if (offsets[i] > offsets[i + 1]) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "offsets[%" PRIu64 "]: expected at least %" PRId64 ", found %" PRId64,
+                              i + 1, offsets[i], offsets[i + 1]);
+        }
+    }
+    return GREBE_OK;
+}
+
 struct build {
     const struct sparse_index *x;
     size_t first;                 /* window */
@@ -158,7 +171,8 @@ static grebe_status sparse_add(struct index *ix, const struct index_rows *rows, 
     const struct vector_sparse *r = &rows->sparse;
     size_t before = (size_t)x->rows.n, old = before == 0 ? 0 : (size_t)x->rows.offsets[before];
     size_t more = (size_t)(r->offsets[r->n] - r->offsets[0]);
-    grebe_status st = reserve(x, before + (size_t)r->n, old + more, err);
+    grebe_status st = x->own_offsets == NULL ? check_offsets(x, err) : GREBE_OK;
+    st = st == GREBE_OK ? reserve(x, before + (size_t)r->n, old + more, err) : st;
     if (st != GREBE_OK) {
         return st;
     }

@@ -159,6 +159,11 @@ void io_writer_free(struct io_writer *w); /* NULL accepted */
  * NULL: the store's files are not on this machine.
  */
 const char *io_writer_local_path(const struct io_writer *w);
+/**
+ * Replace bytes that were written before, such as a count that is known at the end alone.
+ * @return GREBE_OK; GREBE_EUNSUPPORTED (the store cannot); GREBE_EINVAL (beyond what was written); GREBE_EIO.
+ */
+grebe_status io_writer_patch(struct io_writer *w, uint64_t offset, const void *bytes, size_t len, grebe_error *err);
 
 /**
  * Give the file its name. The only way in which a name comes to be in the whole library.

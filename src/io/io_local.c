@@ -464,6 +464,31 @@ const char *io_writer_local_path(const struct io_writer *w)
     return w->ops == &local_writer_ops ? ((const struct local_writer *)(const void *)w)->temporary : NULL;
 }
 
+grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *bytes, size_t len, grebe_error *err)
+{
+    struct local_writer *w = (struct local_writer *)iw;
+    if (iw->ops != &local_writer_ops) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: this store writes files from front to back alone", iw->path);
+    }
+    if (!range_fits_u64(offset, len, iw->n_written)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place below %llu, found %llu", iw->path,
+                          (unsigned long long)iw->n_written, (unsigned long long)(offset + len));
+    }
+    grebe_status st = flush_block(w, err);
+    const unsigned char *p = bytes;
+    while (st == GREBE_OK && len > 0) {
+        ssize_t n = pwrite(w->fd, p, min_size(len, IO_CALL_MAX), (off_t)offset);
+        if (n < 0 && errno != EINTR) {
+            st = GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot write", iw->path);
+        } else if (n > 0) {
+            p += n;
+            offset += (uint64_t)n;
+            len -= (size_t)n;
+        }
+    }
+    return st;
+}
+
 /* ".tmp-<pid>-<random>" beside the file: never a name that some reader would take for data. */
 static grebe_status temporary_name(struct io_store *s, const char *path, char **out,
                                    grebe_error *err)

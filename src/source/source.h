@@ -180,6 +180,7 @@ struct format_writer {
 struct file_format {
     const char *name;              /* "parquet": --file-format, manifest, uri prefix */
     const char *const *extensions; /* NULL-ended, without the dot */
+    bool is_known_by_name; /* no signature: the ending of the name decides, before what the bytes might look like */
     bool is_for_tables; /* data files of tables may be of it: other programs that read tables know it */
 
     /** Whether the bytes look like this format: the first head_len and the last tail_len. */

@@ -161,7 +161,7 @@ grebe_status cursor_wait(struct scan *s, struct cursor *cursor, grebe_error *err
 {
     struct chunk *c = cursor->first;
     while (!c->is_read) {
-        grebe_status st = task_wait(&c->task, err);
+        grebe_status st = task_wait_helping(&c->task, err);
         c->is_read = true; /* waited for; who fails here is not asked again (stream_export) */
         if (st == GREBE_ELIMIT && c->row_end - c->row_begin > 1) {
             st = cut_first(s, cursor, err); /* strings of all rows are too many for one array */

@@ -30,7 +30,20 @@ static uint64_t piece_cost(const struct scan *s, const struct piece *p)
     return cost < 1e15 ? (uint64_t)cost : (uint64_t)1e15; /* sizes are the file's word */
 }
 
-/* The segments of the next window; n_spans is 0 when there are none. */
+/*
+ * Candidates of the next piece of a window that has so many left: whole batches, so that cuts make no short
+ * ones; a rest that is not worth a piece goes with the last one.
+ */
+static int64_t piece_rows(const struct scan *s, int64_t n_left)
+{
+    int64_t n = s->batch_rows * max_i64(1, s->piece_rows / s->batch_rows);
+    return n_left <= n || n_left - n < n / 2 ? n_left : n;
+}
+
+/*
+ * The candidates of the next piece: segments of one window, the last one cut where the piece ends. What is cut
+ * does not depend on threads or memory, so neither do errors. n_spans is 0 when no candidates are left.
+ */
 static grebe_status collect_spans(struct scan *s, struct piece *p, grebe_error *err)
 {
     struct segment first;
@@ -38,21 +51,27 @@ static grebe_status collect_spans(struct scan *s, struct piece *p, grebe_error *
     if (st != GREBE_OK) {
         return st == GREBE_END ? GREBE_OK : st;
     }
-    size_t end = s->next_segment + 1; /* a window's segments are found together */
-    while (end < s->n_segments && s->segments[end].window_end == first.window_end) {
-        end++;
+    size_t end = s->next_segment; /* a window's segments are found together */
+    int64_t n_left = 0;
+    for (; end < s->n_segments && s->segments[end].window_end == first.window_end; end++) {
+        n_left += s->segments[end].end - s->segments[end].begin;
     }
+    int64_t n_wanted = piece_rows(s, n_left);
     size_t n = end - s->next_segment;
     p->spans = mem_alloc(s->table->ctx->a, n * sizeof *p->spans);
     if (p->spans == NULL) {
         return mem_fail(err, n * sizeof *p->spans, "row ranges");
     }
-    memcpy(p->spans, s->segments + s->next_segment, n * sizeof *p->spans);
-    p->n_spans = n;
-    for (size_t i = 0; i < n; i++) {
-        p->n_rows += p->spans[i].end - p->spans[i].begin;
+    p->n_spans_allocated = n;
+    while (p->n_rows < n_wanted) {
+        struct segment *from = &s->segments[s->next_segment];
+        struct segment *span = &p->spans[p->n_spans++];
+        *span = *from;
+        span->end = min_i64(from->end, from->begin + (n_wanted - p->n_rows));
+        p->n_rows += span->end - span->begin;
+        from->begin = span->end; /* nobody else asks for a segment that is in pieces */
+        s->next_segment += from->begin == from->end;
     }
-    s->next_segment = end;
     return GREBE_OK;
 }
 
@@ -125,7 +144,7 @@ static grebe_status wait_first(struct scan *s, struct piece **out, grebe_error *
         return st;
     }
     if (!p->is_done) {
-        st = task_wait(&p->task, err);
+        st = task_wait_helping(&p->task, err);
         p->is_done = true; /* waited for; who fails here is not asked again (stream_export) */
     }
     *out = p;

@@ -437,28 +437,37 @@ out:
     return st;
 }
 
-grebe_status piece_run(void *arg, grebe_error *err)
+static grebe_status run(struct piece *p, const struct call *call, grebe_error *err)
 {
-    struct piece *p = arg;
     const struct scan *s = p->scan;
-    grebe_status st = call_check(&s->call, err);
-    struct call call = s->call;
-    call.threads = p->threads;
-    call.progress = NULL;
+    grebe_status st = GREBE_OK;
     for (size_t g = 0; g < s->where_plan.n_groups && st == GREBE_OK; g++) {
-        st = read_where_group(p, g, &call, err);
-        error_wrap(err, st, "%s: rows [%lld, %lld)", s->table->path, (long long)p->spans[0].begin,
-                   (long long)p->spans[p->n_spans - 1].end);
+        st = read_where_group(p, g, call, err);
     }
     if (st == GREBE_OK) {
         st = evaluate(p, err);
     }
     if (st == GREBE_OK && !s->is_count && p->n_kept > 0) {
-        st = piece_make_part(p, 0, &call, err);
-        error_wrap(err, st, "%s: rows [%lld, %lld)", s->table->path, (long long)p->spans[0].begin,
-                   (long long)p->spans[p->n_spans - 1].end);
+        st = piece_make_part(p, 0, call, err);
     }
     return st;
+}
+
+grebe_status piece_run(void *arg, grebe_error *err)
+{
+    struct piece *p = arg;
+    struct call call = p->scan->call;
+    grebe_status st = call_check(&call, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    call.threads = p->threads;
+    call.progress = NULL;
+    st = run(p, &call, err);
+    return st == GREBE_OK ? st
+                          : error_wrap(err, st, "%s: rows [%lld, %lld)", p->scan->table->path,
+                                       (long long)p->spans[0].begin,
+                                       (long long)p->spans[p->n_spans - 1].end);
 }
 
 void piece_free(struct piece *p)
@@ -477,6 +486,6 @@ void piece_free(struct piece *p)
     mem_free(a, p->keep, p->keep == NULL ? 0 : bitmap_bytes(p->n_rows));
     mem_free(a, p->where, s->where_plan.n_groups * sizeof *p->where);
     mem_free(a, p->files, s->where_plan.n_groups * sizeof *p->files);
-    mem_free(a, p->spans, p->n_spans * sizeof *p->spans);
+    mem_free(a, p->spans, p->n_spans_allocated * sizeof *p->spans);
     mem_free(a, p, sizeof *p);
 }

@@ -7,7 +7,11 @@
 #include "arrow/arrow_stream.h"
 #include "base/checked.h"
 
-enum { BATCH_ROWS = 65536, BATCH_ROWS_MILVUS = 8192 };
+enum {
+    BATCH_ROWS = 65536,
+    BATCH_ROWS_MILVUS = 8192,
+    PIECE_ROWS = 1 << 19 /* so many that a dictionary, which each piece decodes, does not count */
+};
 
 /* ---- life ---- */
 
@@ -47,6 +51,7 @@ static grebe_status resolve_rows(struct scan *s, const grebe_scan_options *o, gr
     s->batch_rows = o->batch_rows != 0          ? o->batch_rows
                     : table_is_milvus(s->table) ? BATCH_ROWS_MILVUS
                                                 : BATCH_ROWS;
+    s->piece_rows = PIECE_ROWS;
     s->pos = s->row_begin;
     s->pruned_to = s->row_begin;
     return GREBE_OK;

@@ -6,8 +6,8 @@
  * The machine behind scan, count and explain: which rows are looked at (scan_rows.c), batches
  * (table_scan.c). Without a predicate, chunks of every column group are read ahead on the pool
  * and cut at common edges (scan_chunks.c). With one, the unit is a piece: the predicate's columns
- * of one chunk are read and evaluated, then the other columns of the rows that remain
- * (scan_piece.c, scan_filter.c).
+ * of one chunk, or of a part of a long one, are read and evaluated, then the other columns of the rows that
+ * remain (scan_piece.c, scan_filter.c).
  */
 
 #include "base/pool.h"
@@ -44,14 +44,14 @@ struct chunk {
 };
 
 /**
- * Candidates of one window on their way to batches. What the task makes belongs to it until it was
+ * Candidates of one window, or some of a long one's, on their way to batches. What the task makes belongs to it until it was
  * waited for, and to the stream's thread afterwards. Candidates are counted from 0 on.
  */
 struct piece {
     struct task task; /* first; must not move */
     struct scan *scan;
     struct segment *spans; /* rows that are candidates, ascending, shape [n_spans] */
-    size_t n_spans;
+    size_t n_spans, n_spans_allocated;
     int64_t n_rows;           /* candidates */
     int64_t n_wanted;         /* the limit when it was started: no more matches are needed */
     struct data_file **files; /* shape [n groups of the predicate] */
@@ -99,7 +99,8 @@ struct scan {
     struct output_source *sources;  /* shape [plan.n_output] */
     struct data_file **prune_files; /* shape [where_plan.n_groups]: those opened last */
     struct data_file **late_files;  /* shape [late_plan.n_groups] */
-    size_t next_segment;            /* of the next piece */
+    size_t next_segment;            /* of the next piece: what is left of it */
+    int64_t piece_rows;             /* candidates of one piece, about */
     struct piece *first_piece, *last_piece;
 
     /* Without one. */

@@ -240,6 +240,89 @@ static void test_task__waited_and_abandoned__ran_or_not(void **state)
     pool_free(p);
 }
 
+/* ---- waiting and helping ---- */
+
+/* Returns when so many have come, or after ten seconds: then nobody else was there to come. */
+struct meeting {
+    struct pool *p;
+    atomic_int n, n_wanted;
+};
+
+static grebe_status meet(struct meeting *m, grebe_error *err)
+{
+    atomic_fetch_add(&m->n, 1);
+    for (int i = 0; atomic_load(&m->n) < atomic_load(&m->n_wanted); i++) {
+        if (i == 10000) {
+            return GREBE_FAIL(err, GREBE_EIO, "alone");
+        }
+        usleep(1000);
+    }
+    return GREBE_OK;
+}
+
+static grebe_status meet_task(void *arg, grebe_error *err) { return meet(arg, err); }
+
+static grebe_status meet_piece(void *arg, size_t i, grebe_error *err)
+{
+    (void)i;
+    return meet(arg, err);
+}
+
+static grebe_status meet_in_a_loop(void *arg, grebe_error *err)
+{
+    struct meeting *m = arg;
+    usleep(20000); /* the waiter sleeps by now */
+    return parallel_for(m->p, 2, 2, meet_piece, m, NULL, err);
+}
+
+static void await_worker(const struct meeting *m)
+{
+    while (atomic_load(&m->n) == 0) {
+        usleep(100);
+    }
+}
+
+/* One worker is all there is: it waits for a task that was queued behind its own. */
+static void test_task_wait_helping__queued_before__run_by_the_waiter(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct meeting m = { NULL, 0, 3 };
+    struct task tasks[3];
+    assert_ok(pool_new(mem_system(), &m.p, &err));
+    task_start(m.p, 2, &tasks[0], slow_task, &m.n); /* the worker is started */
+    assert_ok(task_wait(&tasks[0], &err));
+    assert_int_equal(m.n, 1);
+    atomic_store(&m.n, 0);
+    atomic_store(&m.n_wanted, 2);
+    task_start(m.p, 2, &tasks[0], meet_task, &m);
+    await_worker(&m);
+    task_start(m.p, 2, &tasks[1], meet_task, &m);
+    task_start(m.p, 2, &tasks[2], meet_task, &m);
+    assert_ok(task_wait_helping(&tasks[0], &err));
+    assert_ok(task_wait(&tasks[1], &err));
+    task_abandon(&tasks[2]);
+    pool_free(m.p);
+}
+
+/* The worker's own pieces are queued while its waiter sleeps already. */
+static void test_task_wait_helping__queued_meanwhile__run_by_the_waiter(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct meeting m = { NULL, 0, 2 };
+    struct task t;
+    for (int round = 0; round < 3; round++) {
+        assert_ok(pool_new(mem_system(), &m.p, &err));
+        atomic_store(&m.n, 0);
+        task_start(m.p, 2, &t, meet_in_a_loop, &m);
+        usleep(5000); /* time for the worker to take it; who waits runs it else */
+        assert_ok(task_wait_helping(&t, &err));
+        assert_int_equal(m.n, 2);
+        pool_free(m.p);
+    }
+}
+
 struct value {
     struct cache_value v;
     int *n_freed;
@@ -382,6 +465,8 @@ int main(void)
         cmocka_unit_test(test_parallel_for__in_a_forked_child__starts_its_own_workers),
         cmocka_unit_test(test_parallel_for__cancelled__stops),
         cmocka_unit_test(test_task__waited_and_abandoned__ran_or_not),
+        cmocka_unit_test(test_task_wait_helping__queued_before__run_by_the_waiter),
+        cmocka_unit_test(test_task_wait_helping__queued_meanwhile__run_by_the_waiter),
         cmocka_unit_test(test_cache__over_budget__oldest_go_first),
         cmocka_unit_test(test_buffer_pool__large_block__kept_and_used_again),
         cmocka_unit_test(test_region__last_reference__frees),
