@@ -136,6 +136,9 @@ void graph_codes_release(struct graph_codes *c)
 }
 
 enum { TRAIN_ROWS = 16384, TRAIN_BINS = 4096 };
+/* A clipped component spoils its whole row, finer steps gain little: 0.9995 lost 0.3 % of recall to clipping. */
+#define SHARE_SQ8 0.99999
+#define SHARE_SQ4 0.99
 
 /* What bounds the codes: of |x - mean| the share `share` lies below. `bins` has TRAIN_BINS counters, zeroed. */
 static float clip_of(const struct graph_codes *c, const struct index_store *s, uint64_t step, double share, float *wide,
@@ -194,7 +197,7 @@ grebe_status graph_codes_train(struct graph_codes *c, const struct index_store *
     for (uint32_t i = 0; i < s->dim; i++) {
         c->mean[i] = (float)(sum[i] / (double)n);
     }
-    float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? 0.9995 : 0.99, wide, bins);
+    float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? SHARE_SQ8 : SHARE_SQ4, wide, bins);
     c->scale = (c->quant == GRAPH_QUANT_SQ4 ? 7.5f : c->is_l2 ? 63.0f : 127.0f) / clip;
     mem_free(c->a, sum, bytes);
     return GREBE_OK;
