@@ -3,11 +3,10 @@
 #define GREBE_HDF5_HDF5_FILE_H
 
 /*
- * HDF5 files as this library uses them: data sets of rank 1 or 2 and scalar attributes in the root group, through
- * libhdf5, which keeps global state and is not safe from several threads: every call here takes one lock.
- * Data sets in one piece are read past libhdf5 and may be read from several threads at once.
- * Files are opened for reading without file locks; messages of libhdf5 become ours, nothing is printed.
- * Conversion between element types happens here, never in libhdf5 with another signedness: stored bytes are taken.
+ * HDF5 files as this library uses them: data sets of rank 1 or 2 and attributes in the root group. Reading is our own, from
+ * the bytes, and safe from several threads on one file (docs/format/hdf5.md tells what is read); writing goes through
+ * libhdf5, which keeps state for the whole process: every call of a writer takes one lock.
+ * Conversion between element types is by value, never with another signedness.
  */
 
 #include "base/buf.h"

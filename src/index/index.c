@@ -12,11 +12,7 @@
 #else
 #define GRAPH_OPS NULL
 #endif
-#if __has_include("index/index_ivf.c")
 #define IVF_OPS &index_ivf_ops
-#else
-#define IVF_OPS NULL
-#endif
 
 const struct index_ops *index_ops_of(enum index_kind kind)
 {
