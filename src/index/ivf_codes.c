@@ -152,7 +152,7 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
 {
     const bool is_byte = c->quant == INDEX_QUANT_SQ8;
     const float levels = is_byte ? BYTE_CODE_MAX : NIBBLE_CODE_MAX;
-    double bias = 0;
+    double bias = 0, lost = 0;
 
     for (uint32_t d = 0; d < c->dim; d++) {
         const float p = row[d] - centroid[d];
@@ -161,6 +161,7 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
         const double decoded = (double)c->low[d] + (double)c->step[d] * code;
 
         bias += decoded * decoded + 2 * decoded * (double)centroid[d];
+        lost += (decoded - (double)p) * (double)centroid[d];
         if (is_byte) {
             block[(size_t)(d / 4) * 4 * IVF_BLOCK + r * 4 + d % 4] = code;
         } else {
@@ -169,12 +170,12 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
             *byte = (uint8_t)(*byte | code << (d % 8 < 4 ? 0 : 4)); /* blocks begin as zeros */
         }
     }
-    return c->is_l2 ? (float)bias : 0;
+    return (float)(c->is_l2 ? bias : lost);
 }
 
 static float put_tables(const struct ivf_codes *c, const float *row, const float *centroid, uint8_t *block, uint32_t r)
 {
-    double bias = 0;
+    double bias = 0, lost = 0;
 
     for (uint32_t t = 0; t * PQ_DIM < c->dim; t++) {
         const uint32_t d = t * PQ_DIM;
@@ -194,10 +195,11 @@ static float put_tables(const struct ivf_codes *c, const float *row, const float
         const double x = (double)table[best * 2], y = (double)table[best * 2 + 1];
 
         bias += x * x + y * y + 2 * (x * (double)centroid[d] + y * (double)c1);
+        lost += (x - (double)p0) * (double)centroid[d] + (y - (double)p1) * (double)c1;
         block[(size_t)(t / 2) * IVF_BLOCK + r] =
             (uint8_t)(block[(size_t)(t / 2) * IVF_BLOCK + r] | best << (t % 2 == 0 ? 0 : 4));
     }
-    return c->is_l2 ? (float)bias : 0;
+    return (float)(c->is_l2 ? bias : lost);
 }
 
 float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *centroid, uint8_t *block, uint32_t r)

@@ -6,7 +6,8 @@
  * First-pass codes of rows in lists. A row is its list's centroid c and a residual p that the code decodes to p'.
  * With squared L2 its value for a query is |q - c - p'|^2 less |q|^2 = (|c|^2 - 2 q.c) + (|p'|^2 + 2 c.p') - 2 q.p':
  * the first bracket comes from choosing lists, the second is the row's bias, the last a sum of integers whose terms
- * depend on the query alone. With inner products: -q.c - q.p'. Quant none keeps panels of floats (vector/tile.h).
+ * depend on the query alone. With inner products: -q.c + (c.p' - c.p) - q.p', so that the error is that of q - c, as it
+ * is with L2. Quant none keeps panels of floats (vector/tile.h).
  */
 
 #include "index/index.h"

@@ -261,7 +261,7 @@ static grebe_status search_piece(void *arg, size_t i, grebe_error *err)
 size_t ivf_candidates(const struct ivf *x, const struct ivf_search_params *p, size_t k)
 {
     static const double factors[] = {[INDEX_QUANT_NONE] = 1, [INDEX_QUANT_SQ8] = 1.3, [INDEX_QUANT_SQ4] = 2,
-                                     [INDEX_QUANT_PQ4] = 8, [INDEX_QUANT_RABITQ] = 12};
+                                     [INDEX_QUANT_PQ4] = 8, [INDEX_QUANT_RABITQ] = 16};
     const double factor = p->k_factor > 0 ? p->k_factor : factors[x->codes.quant];
     const double n = ceil((double)k * factor) + (p->k_factor > 0 ? 0 : 4);
 

@@ -106,27 +106,26 @@ void ivf_rotate(const struct ivf_rotation *r, const float *a, const float *b, fl
 float ivf_signs_put(const struct ivf_rotation *r, bool is_l2, const float *row, const float *centroid, uint8_t *block,
                     uint32_t place)
 {
-    float rotated[IVF_SIGNS_DIM_MAX];
-    double square = 0, sum = 0, bias = 0;
+    float rotated[IVF_SIGNS_DIM_MAX], centre[IVF_SIGNS_DIM_MAX];
+    double square = 0, sum = 0, dot = 0, signed_dot = 0;
     float factor;
 
     ivf_rotate(r, row, centroid, rotated);
+    ivf_rotate(r, centroid, NULL, centre);
     for (uint32_t i = 0; i < r->full; i++) {
         const unsigned bit = rotated[i] >= 0;
         uint8_t *byte = block + (size_t)(i / 8) * IVF_BLOCK + place;
 
         square += (double)rotated[i] * (double)rotated[i];
         sum += fabs((double)rotated[i]);
+        dot += (double)rotated[i] * (double)centre[i];
+        signed_dot += bit ? (double)centre[i] : -(double)centre[i];
         *byte = (uint8_t)(*byte | bit << (i % 8));
-    }
-    for (uint32_t i = 0; i < r->dim; i++) {
-        const double p = (double)row[i] - (double)centroid[i];
-
-        bias += p * p + 2 * p * (double)centroid[i];
     }
     factor = sum > 0 ? (float)(square / sum) : 0;
     memcpy(block + (size_t)r->full / 8 * IVF_BLOCK + place * sizeof factor, &factor, sizeof factor);
-    return is_l2 ? (float)bias : 0;
+    /* of <q - c, p>, not of <q, p>: the part of the centroid is taken by the same signs, its error cancels */
+    return (float)(is_l2 ? square + 2 * (double)factor * signed_dot : (double)factor * signed_dot - dot);
 }
 
 void ivf_signs_query(const struct ivf_rotation *r, bool is_l2, const float *query, uint8_t *form, struct ivf_query *out)
