@@ -11,7 +11,7 @@
 
 /* Kind ivf: rows in lists around centroids, first-pass codes, ranking by the rows themselves. */
 
-static const char *const quant_names[] = {"none", "sq8", "sq4", "pq4", NULL};
+static const char *const quant_names[] = {"none", "sq8", "sq4", "pq4", "rabitq", NULL};
 static const char *const rerank_names[] = {"f32", NULL};
 
 static const struct index_param build_table[] = {
@@ -138,7 +138,7 @@ static grebe_status train(struct ivf *x, const struct call *call, grebe_error *e
     }
     GREBE_TRY(kmeans_train(ctx, rows, n_train, dim, &options, x->centroids, err));
     GREBE_TRY(panels_of_centroids(x, n_lists, err));
-    GREBE_TRY(ivf_codes_init(&x->codes, ctx->a, (enum index_quant)x->params.quant, ivf_is_l2(x), dim, err));
+    GREBE_TRY(ivf_codes_init(&x->codes, ctx->a, (enum index_quant)x->params.quant, ivf_is_l2(x), dim, x->params.seed, err));
     if (x->codes.quant != INDEX_QUANT_NONE) {
         const size_t n_codes = min_size(n_train, 20000);
 
@@ -274,7 +274,8 @@ static grebe_status load_rows(struct ivf *x, const struct index_file *file, cons
     }
     memcpy(x->centroids, centroids, x->centroid_bytes);
     GREBE_TRY(panels_of_centroids(x, n_lists, err));
-    GREBE_TRY(ivf_codes_init(&x->codes, ctx->a, (enum index_quant)x->params.quant, ivf_is_l2(x), x->store.dim, err));
+    GREBE_TRY(ivf_codes_init(&x->codes, ctx->a, (enum index_quant)x->params.quant, ivf_is_l2(x), x->store.dim,
+                           x->params.seed, err));
     GREBE_TRY(ivf_codes_load(&x->codes, file, err));
     GREBE_TRY(ivf_lists_init(&x->lists, ctx->a, n_lists, x->codes.block_bytes, err));
     st = ivf_lists_load(&x->lists, file, n, err);
@@ -292,7 +293,7 @@ static grebe_status ivf_load(grebe_context *ctx, const struct index_config *conf
 
     *out = NULL;
     GREBE_TRY(index_file_uint(file, "rows", 0, INDEX_ROWS_MAX, &n, err));
-    GREBE_TRY(index_file_uint(file, "quant", 0, INDEX_QUANT_PQ4, &quant, err));
+    GREBE_TRY(index_file_uint(file, "quant", 0, INDEX_QUANT_RABITQ, &quant, err));
     GREBE_TRY(index_file_uint(file, "lists", n == 0 ? 0 : 1, n, &lists, err));
     GREBE_TRY(index_file_uint(file, "wanted", 0, 1 << 22, &wanted, err));
     GREBE_TRY(index_file_uint(file, "seed", 0, UINT32_MAX, &seed, err));

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "index/ivf_kmeans.h"
+#include "index/ivf_signs.h"
 #include "vector/tile.h"
 
 enum { BYTE_CODE_MAX = 127, NIBBLE_CODE_MAX = 15, TABLE_ENTRY_MAX = 127, PQ_DIM = 2, PQ_ROWS = 16 };
@@ -16,8 +17,9 @@ enum { BYTE_CODE_MAX = 127, NIBBLE_CODE_MAX = 15, TABLE_ENTRY_MAX = 127, PQ_DIM 
 static const double nibble_reach = 2.68, byte_reach = 4.2;
 
 grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum index_quant quant, bool is_l2,
-                            uint32_t dim, grebe_error *err)
+                            uint32_t dim, uint64_t seed, grebe_error *err)
 {
+    const struct ivf_kernels *k = ivf_kernels();
     const uint32_t eights = (dim + 7) / 8, pairs = (dim + 2 * PQ_DIM - 1) / (2 * PQ_DIM);
 
     *c = (struct ivf_codes){.a = a, .quant = quant, .is_l2 = is_l2, .dim = dim, .steps = eights};
@@ -27,21 +29,28 @@ grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum 
         c->form_bytes = dim * sizeof(float);
         return GREBE_OK;
     case INDEX_QUANT_SQ8:
+        c->block = k->byte;
         c->block_bytes = (size_t)IVF_BLOCK * eights * 8;
         c->form_bytes = (size_t)eights * 8;
         break;
     case INDEX_QUANT_SQ4:
+        c->block = k->nibble;
         c->block_bytes = (size_t)IVF_BLOCK * eights * 4;
         c->form_bytes = (size_t)eights * 8;
         break;
     case INDEX_QUANT_PQ4:
+        c->block = k->table;
         c->steps = pairs;
         c->block_bytes = (size_t)IVF_BLOCK * pairs;
         c->form_bytes = (size_t)pairs * 32;
         c->tables = mem_alloc_zero(a, (size_t)pairs * 2 * PQ_ROWS * PQ_DIM * sizeof *c->tables);
         return c->tables == NULL ? mem_fail(err, (size_t)pairs * 256, "tables of codes") : GREBE_OK;
     case INDEX_QUANT_RABITQ:
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "quant rabitq: expected none, sq8, sq4 or pq4");
+        c->block = k->signs;
+        c->steps = ivf_rotation_dim(dim) / 8;
+        c->block_bytes = (size_t)IVF_BLOCK * (c->steps + sizeof(float));
+        c->form_bytes = (size_t)c->steps * 32;
+        return ivf_rotation_new(a, dim, seed, &c->rotation, err);
     }
     c->low = mem_alloc_zero(a, (size_t)eights * 8 * sizeof *c->low);
     c->step = mem_alloc_zero(a, (size_t)eights * 8 * sizeof *c->step);
@@ -58,6 +67,7 @@ void ivf_codes_release(struct ivf_codes *c)
         mem_free(c->a, c->low, (size_t)c->steps * 8 * sizeof *c->low);
         mem_free(c->a, c->step, (size_t)c->steps * 8 * sizeof *c->step);
         mem_free(c->a, c->tables, (size_t)c->steps * 2 * PQ_ROWS * PQ_DIM * sizeof *c->tables);
+        ivf_rotation_free(c->rotation);
     }
     *c = (struct ivf_codes){0};
 }
@@ -123,7 +133,7 @@ grebe_status ivf_codes_train(struct ivf_codes *c, grebe_context *ctx, const floa
     if (c->quant == INDEX_QUANT_PQ4) {
         return train_tables(c, ctx, residuals, n, call, seed, err);
     }
-    if (c->quant != INDEX_QUANT_NONE) {
+    if (c->quant == INDEX_QUANT_SQ8 || c->quant == INDEX_QUANT_SQ4) {
         train_scales(c, residuals, n);
     }
     return GREBE_OK;
@@ -147,7 +157,7 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
 {
     const bool is_byte = c->quant == INDEX_QUANT_SQ8;
     const float levels = is_byte ? BYTE_CODE_MAX : NIBBLE_CODE_MAX;
-    double bias = 0;
+    double bias = 0, lost = 0;
 
     for (uint32_t d = 0; d < c->dim; d++) {
         const float p = row[d] - centroid[d];
@@ -156,6 +166,7 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
         const double decoded = (double)c->low[d] + (double)c->step[d] * code;
 
         bias += decoded * decoded + 2 * decoded * (double)centroid[d];
+        lost += (decoded - (double)p) * (double)centroid[d];
         if (is_byte) {
             block[(size_t)(d / 4) * 4 * IVF_BLOCK + r * 4 + d % 4] = code;
         } else {
@@ -164,12 +175,12 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
             *byte = (uint8_t)(*byte | code << (d % 8 < 4 ? 0 : 4)); /* blocks begin as zeros */
         }
     }
-    return c->is_l2 ? (float)bias : 0;
+    return (float)(c->is_l2 ? bias : lost);
 }
 
 static float put_tables(const struct ivf_codes *c, const float *row, const float *centroid, uint8_t *block, uint32_t r)
 {
-    double bias = 0;
+    double bias = 0, lost = 0;
 
     for (uint32_t t = 0; t * PQ_DIM < c->dim; t++) {
         const uint32_t d = t * PQ_DIM;
@@ -189,10 +200,11 @@ static float put_tables(const struct ivf_codes *c, const float *row, const float
         const double x = (double)table[best * 2], y = (double)table[best * 2 + 1];
 
         bias += x * x + y * y + 2 * (x * (double)centroid[d] + y * (double)c1);
+        lost += (x - (double)p0) * (double)centroid[d] + (y - (double)p1) * (double)c1;
         block[(size_t)(t / 2) * IVF_BLOCK + r] =
             (uint8_t)(block[(size_t)(t / 2) * IVF_BLOCK + r] | best << (t % 2 == 0 ? 0 : 4));
     }
-    return c->is_l2 ? (float)bias : 0;
+    return (float)(c->is_l2 ? bias : lost);
 }
 
 float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *centroid, uint8_t *block, uint32_t r)
@@ -202,6 +214,8 @@ float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *ce
         return put_panel(c, row, block, r);
     case INDEX_QUANT_PQ4:
         return put_tables(c, row, centroid, block, r);
+    case INDEX_QUANT_RABITQ:
+        return ivf_signs_put(c->rotation, c->is_l2, row, centroid, block, r);
     default:
         return put_scalar(c, row, centroid, block, r);
     }
@@ -295,38 +309,31 @@ static float query_tables(const struct ivf_codes *c, const float *query, uint8_t
 
 float ivf_codes_query(const struct ivf_codes *c, const float *query, void *form, struct ivf_query *out)
 {
-    *out = (struct ivf_query){form, 1, c->steps};
+    *out = (struct ivf_query){form, 1, 0, c->steps};
     switch (c->quant) {
     case INDEX_QUANT_NONE:
         memcpy(form, query, c->dim * sizeof *query);
         return 0;
     case INDEX_QUANT_PQ4:
         return query_tables(c, query, form, out);
+    case INDEX_QUANT_RABITQ:
+        ivf_signs_query(c->rotation, c->is_l2, query, form, out);
+        return 0;
     default:
         return query_scalar(c, query, form, out);
     }
 }
 
-uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
-                         float base, float limit, float *values)
+uint32_t ivf_codes_panels(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
+                          float limit, float *values)
 {
-    const struct ivf_kernels *k = ivf_kernels();
     uint32_t mask = 0;
 
-    switch (c->quant) {
-    case INDEX_QUANT_SQ8:
-        return k->byte(block, bias, q, base, limit, values);
-    case INDEX_QUANT_SQ4:
-        return k->nibble(block, bias, q, base, limit, values);
-    case INDEX_QUANT_PQ4:
-        return k->table(block, bias, q, base, limit, values);
-    default:
-        tile_values((const float *)(const void *)block, c->is_l2 ? bias : NULL, IVF_BLOCK, c->dim, q->form, values);
-        for (uint32_t r = 0; r < IVF_BLOCK; r++) {
-            mask |= (uint32_t)!(values[r] > limit) << r;
-        }
-        return mask;
+    tile_values((const float *)(const void *)block, c->is_l2 ? bias : NULL, IVF_BLOCK, c->dim, q->form, values);
+    for (uint32_t r = 0; r < IVF_BLOCK; r++) {
+        mask |= (uint32_t)!(values[r] > limit) << r;
     }
+    return mask;
 }
 
 /* ---- files ---- */

@@ -6,7 +6,8 @@
  * First-pass codes of rows in lists. A row is its list's centroid c and a residual p that the code decodes to p'.
  * With squared L2 its value for a query is |q - c - p'|^2 less |q|^2 = (|c|^2 - 2 q.c) + (|p'|^2 + 2 c.p') - 2 q.p':
  * the first bracket comes from choosing lists, the second is the row's bias, the last a sum of integers whose terms
- * depend on the query alone. With inner products: -q.c - q.p'. Quant none keeps panels of floats (vector/tile.h).
+ * depend on the query alone. With inner products: -q.c + (c.p' - c.p) - q.p', so that the error is that of q - c, as it
+ * is with L2. Quant none keeps panels of floats (vector/tile.h).
  */
 
 #include "index/index.h"
@@ -21,10 +22,13 @@ struct ivf_codes {
     size_t block_bytes, form_bytes;
     float *low, *step;   /* sq8, sq4: a component is low[d] + step[d] * code; shape [steps * 8] */
     float *tables;       /* pq4: shape [steps * 2][16][2] */
+    struct ivf_rotation *rotation; /* rabitq */
+    ivf_block_fn block; /* of the machine; NULL: panels */
 };
 
+/** @param seed Of the rotation (rabitq). */
 grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum index_quant quant, bool is_l2,
-                            uint32_t dim, grebe_error *err);
+                            uint32_t dim, uint64_t seed, grebe_error *err);
 void ivf_codes_release(struct ivf_codes *c); /* idempotent */
 
 /** @param residuals shape [n][dim], n >= 1. */
@@ -40,9 +44,16 @@ float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *ce
  */
 float ivf_codes_query(const struct ivf_codes *c, const float *query, void *form, struct ivf_query *out);
 
+/** Quant none: values of two panels. */
+uint32_t ivf_codes_panels(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
+                          float limit, float *values);
 /** As ivf_block_fn, of the quantiser. */
-uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
-                         float base, float limit, float *values);
+static inline uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias,
+                                       const struct ivf_query *q, float base, float limit, float *values)
+{
+    return c->block != NULL ? c->block(block, bias, q, base, limit, values)
+                            : ivf_codes_panels(c, block, bias, q, limit, values);
+}
 
 /** Sections and fields of what was trained. */
 grebe_status ivf_codes_save(const struct ivf_codes *c, struct index_writer *w, grebe_error *err);

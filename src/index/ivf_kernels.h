@@ -10,6 +10,7 @@
  *   byte     for each 4 components: rows 0-7, 8-15, 16-23, 24-31, each row 4 bytes (values 0 … 127)
  *   nibble   for each 8 components: the same; low halves are components 0-3, high halves 4-7 (0 … 15)
  *   table    for each 2 tables: 32 bytes, row r in byte r; low half for the first table, high for the second
+ *   signs    the same, then a float32 factor for each row: value = (base + bias) - factor * (scale * sum + offset)
  */
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ enum { IVF_BLOCK = 32, IVF_BYTE_QUERY_MAX = 63, IVF_NIBBLE_QUERY_MAX = 127 };
 
 struct ivf_query {
     const void *form; /* byte, nibble: int8 components, to the block's multiple of 8; table: uint8 [tables][16] */
-    float scale;
+    float scale, offset; /* offset: signs */
     uint32_t steps;   /* multiples of 8 components; pairs of tables */
 };
 
@@ -33,7 +34,7 @@ typedef uint32_t (*ivf_block_fn)(const uint8_t *codes, const float *bias, const 
                                  float limit, float *values);
 
 struct ivf_kernels {
-    ivf_block_fn byte, nibble, table;
+    ivf_block_fn byte, nibble, table, signs;
 };
 
 extern const struct ivf_kernels ivf_kernels_scalar;

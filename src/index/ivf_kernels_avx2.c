@@ -112,8 +112,7 @@ static uint32_t block_nibble(const uint8_t *codes, const float *bias, const stru
 
 /* Even rows gather in `all` together with 256 times the odd ones, odd rows alone in `odd` (faiss' way): up to 256 pairs
  * of entries of at most 127 fit 16 bits, then the sums are widened. */
-static uint32_t block_table(const uint8_t *codes, const float *bias, const struct ivf_query *q, float base,
-                            float limit, float *values)
+static inline void table_sums(const uint8_t *codes, const struct ivf_query *q, __m256i sums[4])
 {
     const __m256i fifteen = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     const uint8_t *tables = q->form;
@@ -144,10 +143,40 @@ static uint32_t block_table(const uint8_t *codes, const float *bias, const struc
         s2 = _mm256_add_epi32(s2, _mm256_cvtepu16_epi32(_mm256_extracti128_si256(low, 1)));
         s3 = _mm256_add_epi32(s3, _mm256_cvtepu16_epi32(_mm256_extracti128_si256(high, 1)));
     }
-    return finish(s0, s1, s2, s3, bias, q, base, limit, values);
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
 }
 
-static const struct ivf_kernels avx2 = {block_byte, block_nibble, block_table};
+static uint32_t block_table(const uint8_t *codes, const float *bias, const struct ivf_query *q, float base,
+                            float limit, float *values)
+{
+    __m256i sums[4];
+
+    table_sums(codes, q, sums);
+    return finish(sums[0], sums[1], sums[2], sums[3], bias, q, base, limit, values);
+}
+
+static uint32_t block_signs(const uint8_t *codes, const float *bias, const struct ivf_query *q, float base,
+                            float limit, float *values)
+{
+    const float *factors = (const float *)(const void *)(codes + (size_t)q->steps * IVF_BLOCK);
+    const __m256 b = _mm256_set1_ps(base), l = _mm256_set1_ps(limit);
+    const __m256 scale = _mm256_set1_ps(q->scale), offset = _mm256_set1_ps(q->offset);
+    __m256i sums[4];
+    uint32_t mask = 0;
+
+    table_sums(codes, q, sums);
+    for (uint32_t g = 0; g < 4; g++) {
+        const __m256 dot = _mm256_add_ps(_mm256_mul_ps(scale, _mm256_cvtepi32_ps(sums[g])), offset);
+        const __m256 value = _mm256_sub_ps(_mm256_add_ps(b, _mm256_loadu_ps(bias + 8 * g)),
+                                           _mm256_mul_ps(_mm256_loadu_ps(factors + 8 * g), dot));
+
+        mask |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(value, l, _CMP_NGT_UQ)) << (8 * g);
+        _mm256_storeu_ps(values + 8 * g, value);
+    }
+    return mask;
+}
+
+static const struct ivf_kernels avx2 = {block_byte, block_nibble, block_table, block_signs};
 
 const struct ivf_kernels *ivf_kernels_avx2(void) { return &avx2; }
 

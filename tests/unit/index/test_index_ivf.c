@@ -145,7 +145,7 @@ static void assert_same(struct results a, struct results b)
     free_results(b);
 }
 
-static const char *const quants[] = {"quant=none", "quant=sq8", "quant=sq4", "quant=pq4"};
+static const char *const quants[] = {"quant=none", "quant=sq8", "quant=sq4", "quant=pq4", "quant=rabitq"};
 static const char *const everything[] = {"nprobe=4000000", "k_factor=100000"};
 
 static void check_exact(struct fixture *f, enum vector_metric metric, enum vector_elem elem, size_t quant)
@@ -186,7 +186,7 @@ static void test_ivf__all_lists_and_candidates__same_as_flat(void **state)
 {
     struct fixture *f = *state;
 
-    for (size_t quant = 0; quant < 4; quant++) {
+    for (size_t quant = 0; quant < 5; quant++) {
         for (int metric = VECTOR_EUCLIDEAN; metric <= VECTOR_COSINE; metric++) {
             for (int elem = VECTOR_F32; elem <= VECTOR_I8; elem++) {
                 check_exact(f, (enum vector_metric)metric, (enum vector_elem)elem, quant);
@@ -215,7 +215,7 @@ static double recall(struct results truth, struct results found, size_t k)
 static void test_ivf__few_lists__recall(void **state)
 {
     enum { N = 6000, Q = 60, K = 10 };
-    static const double least[] = {0.97, 0.97, 0.95, 0.85};
+    static const double least[] = {0.97, 0.97, 0.95, 0.85, 0.75};
     struct fixture *f = *state;
     const struct index_filter none = {NULL, 0, 0};
 
@@ -224,7 +224,7 @@ static void test_ivf__few_lists__recall(void **state)
         const struct vector_rows q = {queries, DIM * 4, Q, DIM, VECTOR_F32};
         struct index *flat = make(f, &index_flat_ops, (enum vector_metric)metric, VECTOR_F32, NULL, 0, rows, N, 1);
 
-        for (size_t quant = 0; quant < 4; quant++) {
+        for (size_t quant = 0; quant < 5; quant++) {
             const char *params[] = {quants[quant], "lists=40"}, *probe[] = {"nprobe=12"};
             struct index *ivf = make(f, &index_ivf_ops, (enum vector_metric)metric, VECTOR_F32, params, 2, rows, N, 2);
             const double found = recall(search(flat, q, K, NULL, 0, 1, none), search(ivf, q, K, probe, 1, 1, none), K);
@@ -240,12 +240,11 @@ static void test_ivf__few_lists__recall(void **state)
     }
 }
 
-static void test_ivf__batches_and_threads__same_bits(void **state)
+static void check_batches(struct fixture *f, const char *lists, const char *nprobe)
 {
     enum { N = 3000, Q = 50, K = 7 };
-    struct fixture *f = *state;
     const struct index_filter none = {NULL, 0, 0};
-    const char *params[] = {"quant=sq4", "lists=30"}, *probe[] = {"nprobe=5"};
+    const char *params[] = {"quant=sq4", lists}, *probe[] = {nprobe};
     float *rows = clustered(VECTOR_F32, N, DIM, f->seed), *queries = clustered(VECTOR_F32, Q, DIM, f->seed + 9);
     struct vector_rows q = {queries, DIM * 4, Q, DIM, VECTOR_F32};
     struct index *one = make(f, &index_ivf_ops, VECTOR_L2SQ, VECTOR_F32, params, 2, rows, N, 1);
@@ -269,6 +268,13 @@ static void test_ivf__batches_and_threads__same_bits(void **state)
     three->ops->free(three);
     free(rows);
     free(queries);
+}
+
+static void test_ivf__batches_and_threads__same_bits(void **state)
+{
+    check_batches(*state, "lists=30", "nprobe=5");
+    check_batches(*state, "lists=300", "nprobe=60"); /* chosen with a limit from a sample */
+    check_batches(*state, "lists=300", "nprobe=200");
 }
 
 static void test_ivf__narrow_filter_far_away__still_found(void **state)
@@ -342,7 +348,7 @@ static void test_ivf__saved_and_loaded__same_results_and_bytes(void **state)
     float *rows = clustered(VECTOR_F32, N, DIM, f->seed);
     const struct vector_rows q = {rows, DIM * 4, Q, DIM, VECTOR_F32};
 
-    for (size_t quant = 0; quant < 4; quant++) {
+    for (size_t quant = 0; quant < 5; quant++) {
         grebe_error err = GREBE_ERROR_INIT;
         const struct index_config config = {.kind = INDEX_IVF, .metric = VECTOR_COSINE, .elem = VECTOR_F32, .dim = DIM};
         const char *params[] = {quants[quant], "lists=20"}, *probe[] = {"nprobe=3"};
@@ -438,7 +444,7 @@ static void test_ivf__few_rows_or_equal_ones__found(void **state)
     float rows[40 * DIM] = {0}; /* all the same: no list can be split */
     const struct vector_rows q = {rows, DIM * 4, 17, DIM, VECTOR_F32};
 
-    for (size_t quant = 0; quant < 4; quant++) {
+    for (size_t quant = 0; quant < 5; quant++) {
         for (size_t n = 3; n <= 40; n += 37) {
             const char *params[] = {quants[quant], "lists=16"};
             struct index *ix = make(f, &index_ivf_ops, VECTOR_COSINE, VECTOR_F32, params, 2, rows, n, 1);
@@ -458,7 +464,7 @@ static void test_ivf__params__checked(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    const char *const bad[] = {"quant=rabitq"}, *const unknown[] = {"list=4"};
+    const char *const bad[] = {"quant=bits"}, *const unknown[] = {"list=4"};
     struct index_config config = {.kind = INDEX_IVF, .metric = VECTOR_L2SQ, .params = bad, .n_params = 1};
     struct index *ix = NULL;
 
@@ -481,7 +487,7 @@ static void test_ivf__no_memory__nothing_changes(void **state)
     const struct index_rows some = {.dense = {rows, DIM * 4, N, DIM, VECTOR_F32}};
     const struct call call = {.threads = 1};
 
-    for (size_t quant = 0; quant < 4; quant++) {
+    for (size_t quant = 0; quant < 5; quant++) {
         for (size_t fail_at = 1;; fail_at++) {
             const char *params[] = {quants[quant], "lists=5", "iterations=2"};
             const struct index_config config = {.kind = INDEX_IVF, .metric = VECTOR_L2SQ, .params = params, .n_params = 3};
@@ -533,12 +539,12 @@ static void test_ivf_kernels__variants__same_bits(void **state)
         skip();
     }
     for (uint32_t steps = 1; steps < 1200; steps += 1 + steps / 4) {
-        for (int kind = 0; kind < 3; kind++) {
-            const size_t bytes = (size_t)steps * (kind == 0 ? 256 : kind == 1 ? 128 : 32);
-            const size_t form_bytes = (size_t)steps * (kind == 2 ? 32 : 8);
+        for (int kind = 0; kind < 4; kind++) {
+            const size_t bytes = (size_t)steps * (kind == 0 ? 256 : kind == 1 ? 128 : 32) + (kind == 3 ? 128 : 0);
+            const size_t form_bytes = (size_t)steps * (kind >= 2 ? 32 : 8);
             uint8_t *codes = malloc(bytes), *form = malloc(form_bytes);
             float bias[IVF_BLOCK], x[IVF_BLOCK] = {0}, y[IVF_BLOCK] = {0};
-            const struct ivf_query q = {form, 0.37f, steps};
+            const struct ivf_query q = {form, 0.37f, -2.5f, steps};
             const bool is_extreme = steps % 3 == 0;
 
             for (size_t i = 0; i < bytes; i++) {
@@ -548,7 +554,12 @@ static void test_ivf_kernels__variants__same_bits(void **state)
                 const int largest = kind == 0 ? IVF_BYTE_QUERY_MAX : IVF_NIBBLE_QUERY_MAX;
                 const int v = is_extreme ? -largest : (int)(test_random(&f->seed) % (unsigned)(2 * largest + 1)) - largest;
 
-                form[i] = kind == 2 ? (uint8_t)(is_extreme ? 127 : test_random(&f->seed) % 128) : (uint8_t)(int8_t)v;
+                form[i] = kind >= 2 ? (uint8_t)(is_extreme ? 127 : test_random(&f->seed) % 128) : (uint8_t)(int8_t)v;
+            }
+            for (size_t i = 0; kind == 3 && i < IVF_BLOCK; i++) {
+                const float factor = uniform(&f->seed);
+
+                memcpy(codes + (size_t)steps * 32 + i * 4, &factor, 4);
             }
             for (size_t i = 0; i < IVF_BLOCK; i++) {
                 bias[i] = i == 7 ? INFINITY : i == 9 ? NAN : 100 * uniform(&f->seed);
@@ -556,8 +567,9 @@ static void test_ivf_kernels__variants__same_bits(void **state)
             for (int limit = 0; limit < 3; limit++) {
                 const float l = limit == 0 ? INFINITY : limit == 1 ? 50.0f : -1e6f;
                 const ivf_block_fn slow = kind == 0 ? ivf_kernels_scalar.byte : kind == 1 ? ivf_kernels_scalar.nibble
-                                                                                         : ivf_kernels_scalar.table;
-                const ivf_block_fn quick = kind == 0 ? fast->byte : kind == 1 ? fast->nibble : fast->table;
+                                          : kind == 2 ? ivf_kernels_scalar.table : ivf_kernels_scalar.signs;
+                const ivf_block_fn quick = kind == 0 ? fast->byte : kind == 1 ? fast->nibble
+                                           : kind == 2 ? fast->table : fast->signs;
                 const uint32_t mask = slow(codes, bias, &q, 12.5f, l, x);
 
                 assert_int_equal(quick(codes, bias, &q, 12.5f, l, y), mask);
