@@ -139,7 +139,7 @@ out:
 
 /* ---- by an index ---- */
 
-/* Row ids of the rows that fit. @param out Owned, shape [*n] of capacity. */
+/* Row ids of the rows that fit, as int64. */
 static grebe_status allowed_ids(const struct search *s, struct buf *out, grebe_error *err)
 {
     struct ArrowArrayStream rows = { 0 };
@@ -170,7 +170,7 @@ out:
     return st;
 }
 
-static grebe_status search_index(struct search *s, const char *folder, bool has_deletes, grebe_error *err)
+static grebe_status search_index(struct search *s, const char *folder, grebe_error *err)
 {
     grebe_context *ctx = s->table->ctx;
     grebe_ann_index *index = NULL;
@@ -185,7 +185,7 @@ static grebe_status search_index(struct search *s, const char *folder, bool has_
     if (s->o.call != NULL) {
         o.call = *s->o.call;
     }
-    if (s->o.where != NULL || has_deletes) {
+    if (s->o.where != NULL) {
         GREBE_TRY(allowed_ids(s, &ids, err));
         o.n_ids = ids.len / sizeof(int64_t);
         o.ids = o.n_ids != 0 ? (const int64_t *)(const void *)ids.data : nobody;
@@ -294,7 +294,7 @@ static grebe_status find_nearest(struct search *s, grebe_error *err)
     for (size_t i = 0; !s->o.is_exact && i < info->n_indexes; i++) {
         index = search_is_ours(&info->indexes[i], s->column) ? &info->indexes[i] : index;
     }
-    st = index != NULL ? search_index(s, index->path, info->n_delta_logs != 0, err) : search_all(s, err);
+    st = index != NULL ? search_index(s, index->path, err) : search_all(s, err);
     grebe_table_info_free(info);
     return st;
 }
