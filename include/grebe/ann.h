@@ -8,7 +8,7 @@
  */
 
 #include "grebe/context.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,6 +141,94 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_check(grebe_context *ctx, cons
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_write(grebe_context *ctx, const char *path,
                                                         const grebe_ann_content *content, bool is_durable,
                                                         const grebe_call_options *call, grebe_error *err);
+
+/* ---- making them ---- */
+
+/** What becomes of queries with fewer matching base rows than k. */
+typedef enum grebe_ann_short {
+    GREBE_ANN_SHORT_SHRINK = 0, /**< k is lowered to the fewest (at least 1); told as a notice */
+    GREBE_ANN_SHORT_PAD = 1,    /**< rows end in -1, which VSAG refuses */
+    GREBE_ANN_SHORT_FAIL = 2
+} grebe_ann_short;
+
+/** How a data set is made. Names are sources (grebe/source.h), csr files or files of documents. */
+typedef struct grebe_ann_make_options {
+    uint32_t struct_size;
+    const char *base;         /**< vectors */
+    const char *queries;      /**< NULL: `split` rows of base */
+    uint64_t split;           /**< that many rows are drawn from base by `seed` and are no longer in it */
+    uint64_t seed;
+    const char *column;       /**< of vectors; NULL: the only one */
+    const char *metric;       /**< euclidean, ip, angular, hamming; NULL: ip for sparse rows, hamming for bits, else an error */
+    uint64_t k;               /**< neighbours of a query; 0: 100, or all rows when there are fewer */
+    const char *base_labels;  /**< a source with one column of integers; NULL: none */
+    const char *query_labels; /**< with a split they come from base_labels */
+    bool is_filtered;         /**< only rows with the query's label are its neighbours */
+    grebe_ann_short short_rows;
+    bool is_uint8_kept;       /**< uint8 stays; otherwise it becomes float32 */
+    bool is_int8_negated_ip, is_maxsim_plain_l2; /**< as in grebe_ann_content */
+    grebe_ann_finding_fn finding; /**< NULL: notices are not wanted */
+    void *finding_ctx;
+    const grebe_call_options *call;
+} grebe_ann_make_options;
+#define GREBE_ANN_MAKE_OPTIONS_INIT                                                                              \
+    {                                                                                                            \
+        sizeof(grebe_ann_make_options), NULL, NULL, 0, 1, NULL, NULL, 0, NULL, NULL, false,                      \
+            GREBE_ANN_SHORT_SHRINK, false, false, false, NULL, NULL, NULL                                        \
+    }
+
+/**
+ * Read vectors, and find the true neighbours of the queries: exact in float64, ties to the lower row.
+ *
+ * @param out Owned by the caller, grebe_ann_close(); write it with grebe_ann_write() or grebe_ann_export().
+ * @return GREBE_OK; GREBE_EINVAL (options; k above the number of rows; a query without any match); GREBE_ESCHEMA (dimensions,
+ *         types, labels); what reading gives; GREBE_ENOMEM; GREBE_ECANCELLED.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *options,
+                                                       grebe_ann_data **out, grebe_error *err);
+
+/**
+ * Find the true neighbours of a data set that was read anew: neighbors and distances are replaced. Pointers of
+ * grebe_ann_content_of() to the old ones stay valid.
+ *
+ * @param options k, is_filtered, short_rows, finding and call count; NULL: defaults.
+ * @return As grebe_ann_make(); GREBE_EINVAL also when the data set was read without vectors.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_refill(grebe_ann_data *data, const grebe_ann_make_options *options,
+                                                         grebe_error *err);
+
+/**
+ * True neighbours of vectors in memory; see grebe_ann_make().
+ *
+ * @param content   layout, distance, base and queries count; labels when is_filtered. Borrowed.
+ * @param ids       Written, shape [queries.n][k]; -1 behind the matches of a query that has fewer than k.
+ * @param distances Written, shape [queries.n][k]; +inf there.
+ * @return GREBE_OK; GREBE_EINVAL (k, layout, distance); GREBE_ESCHEMA; GREBE_ENOMEM; GREBE_ECANCELLED.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_groundtruth(grebe_context *ctx, const grebe_ann_content *content,
+                                                              uint64_t k, bool is_filtered, const grebe_call_options *call,
+                                                              int64_t *ids, float *distances, grebe_error *err);
+
+/** What grebe_ann_export() writes. */
+typedef enum grebe_ann_part {
+    GREBE_ANN_PART_BASE = 0,
+    GREBE_ANN_PART_QUERIES = 1,
+    GREBE_ANN_PART_NEIGHBORS = 2, /**< .npy, .ivecs, .ibin; .gt and .knn have the distances behind the ids */
+    GREBE_ANN_PART_DISTANCES = 3, /**< .npy, .fvecs, .fbin */
+    GREBE_ANN_PART_BASE_LABELS = 4,
+    GREBE_ANN_PART_QUERY_LABELS = 5 /**< .npy */
+} grebe_ann_part;
+
+/**
+ * Write a part of a data set as the kind of file that the name ends in: dense rows as .npy, .fvecs, .bvecs, .fbin,
+ * .u8bin, .i8bin, sparse rows as .csr, documents as .multi. Values are written as they are, never converted.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (the data set has no such part); GREBE_ESCHEMA (the kind of file cannot hold it);
+ *         GREBE_EUNSUPPORTED (the ending); GREBE_EIO; GREBE_ELIMIT (no space; ids beyond 32 bits); GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_export(grebe_context *ctx, const grebe_ann_content *content,
+                                                         grebe_ann_part part, const char *path, bool is_durable,
+                                                         grebe_error *err);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #define GREBE_ANN_MEASURE_H
 
 /*
- * Measurement: true neighbours, recall of results under the rules that are in use, indexes run over data sets, and
+ * Measurement: recall of results under the rules that are in use, indexes run over data sets, and
  * reports of what came of it (docs/guide/ann.md, docs/json/ann.md).
  */
 
@@ -13,21 +13,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/**
- * The exact nearest base vectors of each query: float64 arithmetic on the stored values, equal distances by the lower
- * row, whatever the number of threads.
- *
- * @param content     Layout, distance and both sides; truth is not looked at. Borrowed.
- * @param k           1 to the base vectors.
- * @param is_filtered Only rows with the query's label.
- * @param ids         Shape [queries.n][k]; -1 behind the last row that matches.
- * @param distances   The same shape, as grebe_ann_content says; +inf behind the last.
- * @return GREBE_OK; GREBE_EINVAL; GREBE_ESCHEMA; GREBE_ECANCELLED; GREBE_ENOMEM.
- */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_truth(grebe_context *ctx, const grebe_ann_content *content, uint64_t k,
-                                                        bool is_filtered, const grebe_call_options *call, int64_t *ids,
-                                                        float *distances, grebe_error *err);
 
 /* ---- reports ---- */
 
@@ -105,7 +90,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_evaluate(grebe_context *ctx, c
  * As before, of a data set and a file of results: HDF5 of ann-benchmarks (times, neighbors, distances), npy, ivecs, ibin,
  * knn results. @param options per_query must be NULL.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_evaluate_file(grebe_context *ctx, const grebe_ann_data *data,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_evaluate_file(grebe_context *ctx, grebe_ann_data *data,
                                                                 const char *results_path,
                                                                 const grebe_ann_eval_options *options,
                                                                 grebe_ann_report *report, grebe_error *err);

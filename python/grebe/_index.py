@@ -6,14 +6,20 @@ import os
 from . import _core
 from ._rows import Batch
 
-# Numbers of element types in grebe/index.h
+# Numbers of element types in grebe/ann_index.h
 _ELEMS = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "bit": 5, "float64": 6}
 _NAMES = {number: name for name, number in _ELEMS.items()}
 
 
+_np = _float32 = None  # numpy, when it was first needed; nothing else of the package needs it
+
+
 def _numpy():
-    import numpy
-    return numpy
+    global _np, _float32
+    if _np is None:
+        import numpy
+        _np, _float32 = numpy, numpy.dtype("float32")
+    return _np
 
 
 def _from_arrow(vectors):
@@ -32,6 +38,12 @@ def _from_arrow(vectors):
 def dense(vectors, elem=None):
     """(buffer, element type, rows, components) of a matrix, or of one vector, and whether it was one vector."""
     np = _numpy()
+    if type(vectors) is np.ndarray and vectors.dtype is _float32 and vectors.flags.c_contiguous: # the common case, at once
+        shape = vectors.shape
+        if len(shape) == 1:
+            return (vectors, 0, 1, shape[0]), True
+        if len(shape) == 2:
+            return (vectors, 0, shape[0], shape[1]), False
     if not isinstance(vectors, np.ndarray):
         if hasattr(vectors, "__arrow_c_array__") or hasattr(vectors, "combine_chunks"):
             vectors = _from_arrow(vectors)
@@ -83,7 +95,7 @@ class Index:
     Searches may run on several threads at once; add, remove and save need the index alone. The GIL is released."""
 
     def __init__(self, kind="hnsw", metric="euclidean", *, dtype=None, threads=0, **params):
-        self._config = (kind, metric, dtype, tuple(_words(params)), threads or 0)
+        self._config = (kind, metric, dtype, tuple(words(params)), threads or 0)
         self._params = {(): ()}
         self._sparse = kind == "sparse"
         self._core = self._new("float32") if dtype is None and metric not in ("hamming", "jaccard") else \
@@ -151,7 +163,7 @@ class Index:
         key = tuple(params.items())
         known = self._params.get(key)
         if known is None:
-            known = self._params[key] = tuple(_words(params))
+            known = self._params[key] = tuple(words(params))
             if len(self._params) > 1000:
                 self._params = {key: known}
         return known
@@ -161,11 +173,11 @@ class Index:
         one vector. Fewer than k: -1 and inf behind them. where: a bool array (a value for each row in the order added)
         or the ids that may be given. params: those of the kind, such as ef or nprobe."""
         rows, is_one = self._rows(queries)
-        np = _numpy()
+        np = _np
         n = len(rows[0]) - 1 if self._sparse else rows[2]
-        shape = (k,) if is_one else (n, k)
+        shape = k if is_one else (n, k)
         ids, distances = np.empty(shape, np.int64), np.empty(shape, np.float32)
-        bits, n_bits, only = self._filter(where)
+        bits, n_bits, only = self._filter(where) if where is not None else (None, 0, None)
         self._core.search(rows, k, self._given(params), bits, n_bits, only, threads or 0, ids, distances)
         return ids, distances
 
@@ -214,6 +226,6 @@ class Index:
         return f"<grebe.ann.Index {i['kind']} {i['metric']}: {i['rows']} rows of {i['dim']} {i['dtype']}>"
 
 
-def _words(params):
+def words(params):
     """Parameters as the library takes them: "name=value"."""
     return [f"{name}={value}" for name, value in params.items() if value is not None]

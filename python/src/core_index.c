@@ -6,13 +6,13 @@
 
 struct core_index {
     PyObject_HEAD
-    grebe_index *index;
+    grebe_ann_index *index;
     int n_calls;  /* under way without the GIL */
     bool is_busy; /* a call that needs the index alone is among them */
 };
 
 /* A call begins: `is_alone` when it changes the index. NULL with an exception. */
-static grebe_index *enter(PyObject *self, bool is_alone)
+static grebe_ann_index *enter(PyObject *self, bool is_alone)
 {
     struct core_index *x = (struct core_index *)self;
     if (x->index == NULL) {
@@ -35,12 +35,12 @@ static void leave(PyObject *self)
     x->is_busy = false;
 }
 
-static PyObject *give_index(grebe_index *index)
+static PyObject *give_index(grebe_ann_index *index)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.index_class, Py_tp_alloc);
     PyObject *object = alloc((PyTypeObject *)core.index_class, 0);
     if (object == NULL) {
-        grebe_index_close(index);
+        grebe_ann_index_close(index);
         return NULL;
     }
     ((struct core_index *)object)->index = index;
@@ -57,17 +57,17 @@ PyObject *core_index_make(PyObject *self, PyObject *args)
     const char **names = NULL;
     size_t n = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index_kind kind = GREBE_INDEX_FLAT;
+    grebe_ann_index_kind kind = GREBE_ANN_INDEX_FLAT;
     grebe_metric metric = GREBE_METRIC_L2;
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     (void)self;
     if (!PyArg_ParseTuple(args, "ssiOI", &kind_name, &metric_name, &elem, &params, &threads) ||
         core_names(params, &keep, &names, &n) != 0) {
         return NULL;
     }
-    grebe_status st = grebe_index_kind_parse(kind_name, &kind, &err);
+    grebe_status st = grebe_ann_index_kind_parse(kind_name, &kind, &err);
     st = st == GREBE_OK ? grebe_metric_parse(metric_name, &metric, &err) : st;
-    st = st == GREBE_OK ? grebe_index_new(core.ctx, kind, metric, (grebe_elem)elem, names, n, threads, &index, &err) : st;
+    st = st == GREBE_OK ? grebe_ann_index_new(core.ctx, kind, metric, (grebe_elem)elem, names, n, threads, &index, &err) : st;
     PyMem_Free((void *)names);
     Py_XDECREF(keep);
     return st == GREBE_OK ? give_index(index) : core_raise(&err);
@@ -79,110 +79,16 @@ PyObject *core_index_open(PyObject *self, PyObject *args)
     const char *path = NULL;
     int deep = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     grebe_status st = GREBE_OK;
     (void)self;
     if (!PyArg_ParseTuple(args, "sp", &path, &deep)) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    st = grebe_index_open(core.ctx, path, deep != 0, &index, &err);
+    st = grebe_ann_index_open(core.ctx, path, deep != 0, &index, &err);
     Py_END_ALLOW_THREADS
     return st == GREBE_OK ? give_index(index) : core_raise(&err);
-}
-
-/* ---- vectors ---- */
-
-/* Rows as Python gives them: (buffer, elem, rows, dim), or (offsets, terms, values) of sparse ones. */
-struct rows_arg {
-    grebe_vectors v;
-    Py_buffer views[3];
-    int n_views;
-};
-
-static void rows_release(struct rows_arg *r)
-{
-    for (int i = 0; i < r->n_views; i++) {
-        PyBuffer_Release(&r->views[i]);
-    }
-    r->n_views = 0;
-}
-
-static int take_view(struct rows_arg *r, PyObject *object)
-{
-    if (PyObject_GetBuffer(object, &r->views[r->n_views], PyBUF_C_CONTIGUOUS) != 0) {
-        return -1;
-    }
-    r->n_views++;
-    return 0;
-}
-
-static int fail_size(const char *what, Py_ssize_t expected, Py_ssize_t found)
-{
-    PyErr_Format(PyExc_ValueError, "%s: expected %zd bytes, found %zd", what, expected, found);
-    return -1;
-}
-
-static int dense_rows(PyObject *tuple, struct rows_arg *out)
-{
-    PyObject *data = NULL;
-    int elem = 0;
-    Py_ssize_t rows = 0, dim = 0;
-    static const uint8_t bits_of[] = { 32, 16, 16, 8, 8, 1, 64 };
-    if (!PyArg_ParseTuple(tuple, "Oinn", &data, &elem, &rows, &dim) || take_view(out, data) != 0) {
-        return -1;
-    }
-    if (elem < 0 || elem >= (int)sizeof bits_of || rows < 0 || dim < 0 || dim > UINT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "vectors: expected an element type, rows and components");
-        return -1;
-    }
-    Py_ssize_t row = (dim * bits_of[elem] + 7) / 8, bytes = 0;
-    if (__builtin_mul_overflow(rows, row, &bytes) || out->views[0].len != bytes) {
-        return fail_size("vectors", bytes, out->views[0].len);
-    }
-    out->v.elem = (grebe_elem)elem;
-    out->v.rows = (uint64_t)rows;
-    out->v.dim = (uint32_t)dim;
-    out->v.data = out->views[0].buf;
-    return 0;
-}
-
-static int sparse_rows(PyObject *tuple, struct rows_arg *out)
-{
-    PyObject *offsets = NULL, *terms = NULL, *values = NULL;
-    if (!PyArg_ParseTuple(tuple, "OOO", &offsets, &terms, &values) || take_view(out, offsets) != 0 ||
-        take_view(out, terms) != 0 || take_view(out, values) != 0) {
-        return -1;
-    }
-    Py_ssize_t n = out->views[0].len / 8;
-    if (n == 0 || out->views[0].itemsize != 8 || out->views[1].itemsize != 4 || out->views[2].itemsize != 4) {
-        PyErr_SetString(PyExc_ValueError, "sparse rows: expected (int64 offsets, uint32 terms, float32 values)");
-        return -1;
-    }
-    out->v.offsets = out->views[0].buf;
-    Py_ssize_t last = (Py_ssize_t)out->v.offsets[n - 1];
-    if (out->views[1].len / 4 < last || out->views[2].len / 4 < last) {
-        return fail_size("sparse rows", last * 4, out->views[1].len);
-    }
-    out->v.rows = (uint64_t)(n - 1);
-    out->v.terms = out->views[1].buf;
-    out->v.values = out->views[2].buf;
-    return 0;
-}
-
-static int take_rows(PyObject *tuple, struct rows_arg *out)
-{
-    memset(out, 0, sizeof *out);
-    out->v = (grebe_vectors)GREBE_VECTORS_INIT;
-    if (!PyTuple_Check(tuple)) {
-        PyErr_SetString(PyExc_TypeError, "vectors: expected a tuple");
-        return -1;
-    }
-    int bad = PyTuple_Size(tuple) == 4 ? dense_rows(tuple, out) : sparse_rows(tuple, out);
-    if (bad != 0) {
-        rows_release(out);
-    }
-    return bad;
 }
 
 /* int64 from a buffer or None. */
@@ -208,23 +114,21 @@ static int take_int64(PyObject *object, Py_buffer *view, const int64_t **out, si
     return 0;
 }
 
-/* ---- progress and cancelling with signals ---- */
-
 /* add(rows, ids, threads) */
 static PyObject *index_add(PyObject *self, PyObject *args)
 {
     PyObject *tuple = NULL, *id_object = NULL;
-    struct rows_arg rows;
+    struct core_rows rows;
     Py_buffer view;
     const int64_t *ids = NULL;
     size_t n_ids = 0;
     grebe_call_options o = GREBE_CALL_OPTIONS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
-    if (!PyArg_ParseTuple(args, "OOI", &tuple, &id_object, &o.threads) || take_rows(tuple, &rows) != 0) {
+    if (!PyArg_ParseTuple(args, "OOI", &tuple, &id_object, &o.threads) || core_rows_take(tuple, &rows) != 0) {
         return NULL;
     }
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     if (take_int64(id_object, &view, &ids, &n_ids) == 0) {
         if (ids != NULL && n_ids != rows.v.rows) {
             PyErr_Format(PyExc_ValueError, "ids: expected %llu, one for each row, found %zu",
@@ -235,14 +139,14 @@ static PyObject *index_add(PyObject *self, PyObject *args)
     }
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_add(index, &rows.v, ids, &o, &err);
+        st = grebe_ann_index_add(index, &rows.v, ids, &o, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
     if (ids != NULL) {
         PyBuffer_Release(&view);
     }
-    rows_release(&rows);
+    core_rows_release(&rows);
     if (index == NULL) {
         return NULL;
     }
@@ -264,10 +168,10 @@ static PyObject *index_remove(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O", &object) || take_int64(object, &view, &ids, &n) != 0) {
         return NULL;
     }
-    grebe_index *index = enter(self, true);
+    grebe_ann_index *index = enter(self, true);
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_remove(index, ids, n, &removed, &err);
+        st = grebe_ann_index_remove(index, ids, n, &removed, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
@@ -280,8 +184,8 @@ static PyObject *index_remove(PyObject *self, PyObject *args)
 /* ---- searching ---- */
 
 struct search_args {
-    struct rows_arg rows;
-    grebe_index_search_options o;
+    struct core_rows rows;
+    grebe_ann_index_search_options o;
     PyObject *keep;
     const char **names;
     Py_buffer allow, ids;
@@ -289,7 +193,7 @@ struct search_args {
 
 static void search_release(struct search_args *a)
 {
-    rows_release(&a->rows);
+    core_rows_release(&a->rows);
     PyMem_Free((void *)a->names);
     Py_XDECREF(a->keep);
     if (a->o.allow != NULL) {
@@ -305,9 +209,9 @@ static int search_take(struct search_args *a, PyObject *rows, PyObject *params, 
                        PyObject *ids, unsigned threads)
 {
     memset(a, 0, sizeof *a);
-    a->o = (grebe_index_search_options)GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    a->o = (grebe_ann_index_search_options)GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     a->o.call.threads = threads;
-    if (take_rows(rows, &a->rows) != 0 || core_names(params, &a->keep, &a->names, &a->o.n_params) != 0) {
+    if (core_rows_take(rows, &a->rows) != 0 || core_names(params, &a->keep, &a->names, &a->o.n_params) != 0) {
         search_release(a);
         return -1;
     }
@@ -322,7 +226,7 @@ static int search_take(struct search_args *a, PyObject *rows, PyObject *params, 
         a->o.allow_bits = (uint64_t)bits;
         if (bits < 0 || a->allow.len < (bits + 63) / 64 * 8) {
             search_release(a);
-            return fail_size("filter", (bits + 63) / 64 * 8, 0);
+            return core_fail_size("filter", (bits + 63) / 64 * 8, 0);
         }
     }
     if (take_int64(ids, &a->ids, &a->o.ids, &a->o.n_ids) != 0) {
@@ -347,7 +251,7 @@ static PyObject *index_search(PyObject *self, PyObject *args)
         search_take(&a, rows, params, allow, bits, only, threads) != 0) {
         return NULL;
     }
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     if (PyObject_GetBuffer(id_object, &ids, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) {
         search_release(&a);
         return NULL;
@@ -356,13 +260,13 @@ static PyObject *index_search(PyObject *self, PyObject *args)
         Py_ssize_t n = 0;
         if (k < 0 || __builtin_mul_overflow(k, (Py_ssize_t)a.rows.v.rows, &n) || ids.len / 8 != n ||
             distances.len / 4 != n) {
-            fail_size("results", n * 8, ids.len);
+            core_fail_size("results", n * 8, ids.len);
         } else {
             index = enter(self, false);
         }
         if (index != NULL) {
             Py_BEGIN_ALLOW_THREADS
-            st = grebe_index_search(index, &a.rows.v, (size_t)k, &a.o, ids.buf, distances.buf, &err);
+            st = grebe_ann_index_search(index, &a.rows.v, (size_t)k, &a.o, ids.buf, distances.buf, &err);
             Py_END_ALLOW_THREADS
             leave(self);
         }
@@ -387,17 +291,17 @@ static PyObject *index_range(PyObject *self, PyObject *args)
     float radius = 0;
     unsigned threads = 0;
     struct search_args a;
-    grebe_index_range r = { 0 };
+    grebe_ann_index_range r = { 0 };
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     if (!PyArg_ParseTuple(args, "OfOOnOI", &rows, &radius, &params, &allow, &bits, &only, &threads) ||
         search_take(&a, rows, params, allow, bits, only, threads) != 0) {
         return NULL;
     }
-    grebe_index *index = enter(self, false);
+    grebe_ann_index *index = enter(self, false);
     if (index != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_index_range_search(index, &a.rows.v, radius, &a.o, &r, &err);
+        st = grebe_ann_index_range_search(index, &a.rows.v, radius, &a.o, &r, &err);
         Py_END_ALLOW_THREADS
         leave(self);
     }
@@ -411,7 +315,7 @@ static PyObject *index_range(PyObject *self, PyObject *args)
     Py_ssize_t n = (Py_ssize_t)r.offsets[r.queries];
     out = Py_BuildValue("(y#y#y#)", (const char *)r.offsets, (Py_ssize_t)(r.queries + 1) * 8, (const char *)r.ids, n * 8,
                         (const char *)r.distances, n * 4);
-    grebe_index_range_free(&r);
+    grebe_ann_index_range_free(&r);
     return out;
 }
 
@@ -427,12 +331,12 @@ static PyObject *index_save(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "sp", &path, &durable)) {
         return NULL;
     }
-    grebe_index *index = enter(self, true);
+    grebe_ann_index *index = enter(self, true);
     if (index == NULL) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    st = grebe_index_save(index, path, durable != 0, &err);
+    st = grebe_ann_index_save(index, path, durable != 0, &err);
     Py_END_ALLOW_THREADS
     leave(self);
     if (st != GREBE_OK) {
@@ -444,19 +348,19 @@ static PyObject *index_save(PyObject *self, PyObject *args)
 /* info() -> dict */
 static PyObject *index_info(PyObject *self, PyObject *unused)
 {
-    grebe_index_stats info = GREBE_INDEX_STATS_INIT;
+    grebe_ann_index_stats info = GREBE_ANN_INDEX_STATS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     (void)unused;
-    grebe_index *index = enter(self, false);
+    grebe_ann_index *index = enter(self, false);
     if (index == NULL) {
         return NULL;
     }
-    grebe_status st = grebe_index_get_stats(index, &info, &err);
+    grebe_status st = grebe_ann_index_get_stats(index, &info, &err);
     leave(self);
     if (st != GREBE_OK) {
         return core_raise(&err);
     }
-    return Py_BuildValue("{s:s,s:s,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K}", "kind", grebe_index_kind_name(info.kind), "metric",
+    return Py_BuildValue("{s:s,s:s,s:i,s:I,s:K,s:K,s:K,s:K,s:K,s:K}", "kind", grebe_ann_index_kind_name(info.kind), "metric",
                          grebe_metric_name(info.metric), "elem", (int)info.elem, "dim", info.dim, "rows", info.rows,
                          "removed", info.removed, "bytes_vectors", info.bytes_vectors, "bytes_codes", info.bytes_codes,
                          "bytes_links", info.bytes_links, "bytes_other", info.bytes_other);
@@ -469,7 +373,7 @@ static PyObject *index_close(PyObject *self, PyObject *unused)
     if (x->index != NULL && enter(self, true) == NULL) {
         return NULL;
     }
-    grebe_index_close(x->index);
+    grebe_ann_index_close(x->index);
     x->index = NULL;
     x->n_calls = 0;
     x->is_busy = false;
@@ -479,7 +383,7 @@ static PyObject *index_close(PyObject *self, PyObject *unused)
 static void index_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    grebe_index_close(((struct core_index *)self)->index);
+    grebe_ann_index_close(((struct core_index *)self)->index);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
     Py_DECREF(type);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/context_internal.h"
+#include "io/io.h"
 #include "vector/vector_types.h"
 
 enum ann_layout { ANN_DENSE, ANN_SPARSE /* VSAG's packed records */, ANN_MULTI /* documents of several vectors */,
@@ -60,6 +61,7 @@ struct ann_open_options {
     bool allow_padding;      /* ids of -1 at the end of a row of neighbors: it has fewer matches */
     ann_finding_fn finding;  /* NULL: notices are dropped */
     void *finding_arg;
+    struct io_store *store;  /* where the path is; NULL: this machine. Borrowed for the call */
 };
 
 /** @param out ann_dataset_free(); NULL on failure. The message names dataset, row, expected, found. */
@@ -78,6 +80,13 @@ grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bo
 grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile profile, bool allow_padding,
                        const struct call *call, ann_finding_fn finding, void *arg, uint64_t *n_errors,
                        grebe_error *err);
+
+/** Terms of each record ascending, values with them; *n_unsorted and *n_twice count records, `first_*` name one. */
+struct ann_order {
+    uint64_t n_unsorted, first_unsorted, n_twice, first_twice;
+    uint32_t term_twice;
+};
+grebe_status ann_sort_terms(struct ann_vectors *v, const grebe_allocator *a, struct ann_order *out, grebe_error *err);
 
 /** The distance by which the data set orders row `r` of train for query `q`, float64 on the stored values. */
 double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r);

@@ -34,13 +34,6 @@ grebe_status ann_read_sparse(struct ann_reader *r, grebe_error *err);
 grebe_status ann_read_sets(struct ann_reader *r, grebe_error *err);
 grebe_status ann_read_multi(struct ann_reader *r, grebe_error *err);
 
-/** Terms of each record ascending, values with them; *n_unsorted and *n_twice count records, `first_*` name one. */
-struct ann_order {
-    uint64_t n_unsorted, first_unsorted, n_twice, first_twice;
-    uint32_t term_twice;
-};
-grebe_status ann_sort_terms(struct ann_vectors *v, const grebe_allocator *a, struct ann_order *out, grebe_error *err);
-
 /* What ann_check() looks at beyond loading. Findings go to `find`, which counts errors. */
 struct ann_checker {
     const struct ann_dataset *d;
@@ -53,6 +46,8 @@ struct ann_checker {
 };
 void ann_checker_find(struct ann_checker *c, enum ann_level level, const char *place, const char *fmt, ...)
     GREBE_PRINTF(4, 5);
+/** Everything beyond loading, of c->d. */
+grebe_status ann_check_content(struct ann_checker *c, grebe_error *err);
 /** Stored distances against exact ones, with the convention that they follow if it is another one. */
 grebe_status ann_check_distances(struct ann_checker *c, grebe_error *err);
 /** Whether what is stored are the nearest: an exact search for some queries. */

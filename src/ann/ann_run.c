@@ -29,7 +29,7 @@ grebe_status ann_mode_parse(const char *name, enum ann_mode *out, grebe_error *e
                       error_quote(quoted, sizeof quoted, name, strlen(name)));
 }
 
-grebe_status ann_index_parse(struct arena *words, const char *text, grebe_index_kind *kind, const char ***params,
+grebe_status ann_index_parse(struct arena *words, const char *text, grebe_ann_index_kind *kind, const char ***params,
                              size_t *n_params, grebe_error *err)
 {
     static const char gaps[] = " \t\r\n";
@@ -41,7 +41,7 @@ grebe_status ann_index_parse(struct arena *words, const char *text, grebe_index_
     if (*params == NULL || name == NULL) {
         return mem_fail(err, most, text);
     }
-    grebe_status st = grebe_index_kind_parse(name, kind, err);
+    grebe_status st = grebe_ann_index_kind_parse(name, kind, err);
     for (p += strlen(name); st == GREBE_OK;) {
         p += strspn(p, gaps);
         size_t n = strcspn(p, gaps);
@@ -78,7 +78,7 @@ static grebe_status params_json(struct buf *b, const struct ann_job *job, grebe_
     json_begin(&w, b, 0, err);
     json_open_object(&w);
     json_key(&w, "kind");
-    json_text(&w, grebe_index_kind_name(job->kind));
+    json_text(&w, grebe_ann_index_kind_name(job->kind));
     for (size_t i = 0; i < job->n_params; i++) {
         const char *equals = strchr(job->params[i], '=');
         if (equals == NULL) {
@@ -102,7 +102,7 @@ static grebe_status name_case(struct ann_report *r, struct ann_case *c, const st
 {
     struct buf text = BUF_INIT(r->ctx->a);
     grebe_status st = GREBE_OK;
-    GREBE_TRY(join(&text, grebe_index_kind_name(job->kind), job->params, job->n_params, err));
+    GREBE_TRY(join(&text, grebe_ann_index_kind_name(job->kind), job->params, job->n_params, err));
     GREBE_TRY(ann_report_text(r, c, ANN_TEXT_SERIES, job->series != NULL ? job->series : buf_text(&text), err));
     if (spec != NULL && spec->n_params > 0) {
         GREBE_TRY(join(&text, "", spec->params, spec->n_params, err));
@@ -117,7 +117,7 @@ static grebe_status name_case(struct ann_report *r, struct ann_case *c, const st
     GREBE_TRY(params_json(&text, job, err));
     GREBE_TRY(ann_report_text(r, c, ANN_TEXT_INDEX_INFO, job->index_info != NULL ? job->index_info : buf_text(&text), err));
     GREBE_TRY(ann_report_text(r, c, ANN_TEXT_INDEX,
-                              job->index_name != NULL ? job->index_name : grebe_index_kind_name(job->kind), err));
+                              job->index_name != NULL ? job->index_name : grebe_ann_index_kind_name(job->kind), err));
     GREBE_TRY(ann_report_text(r, c, ANN_TEXT_ACTION,
                               !job->has_build ? "search" : spec == NULL ? "build" : "build,search", err));
 out:
@@ -128,10 +128,10 @@ out:
 /* ---- building ---- */
 
 struct built {
-    grebe_index *index;
+    grebe_ann_index *index;
     double seconds, cpu, file_bytes, memory;
     uint32_t threads;
-    grebe_index_stats stats;
+    grebe_ann_index_stats stats;
 };
 
 /* Growth since `before`, by what is there now or by a new peak; what was handed back meanwhile makes no negative. */
@@ -160,9 +160,9 @@ static grebe_status build(struct ann_dataset *d, const struct ann_job *job, cons
     GREBE_TRY(ann_side_vectors(d, &d->train, 0, d->train.n, &rows, err));
     ann_memory(&before, &peak);
     double t = ann_seconds(), cpu = ann_cpu_seconds();
-    GREBE_TRY(grebe_index_new(d->ctx, job->kind, metric, rows.elem, job->params, job->n_params, o->build_threads,
+    GREBE_TRY(grebe_ann_index_new(d->ctx, job->kind, metric, rows.elem, job->params, job->n_params, o->build_threads,
                               &out->index, err));
-    GREBE_TRY(grebe_index_add(out->index, &rows, NULL, &call, err));
+    GREBE_TRY(grebe_ann_index_add(out->index, &rows, NULL, &call, err));
     out->seconds = ann_seconds() - t;
     out->cpu = ann_cpu_seconds() - cpu;
     out->memory = growth(before, peak);
@@ -175,8 +175,8 @@ static grebe_status open_saved(struct ann_dataset *d, const struct ann_job *job,
     grebe_metric metric = GREBE_METRIC_L2;
     grebe_status st = GREBE_OK;
     GREBE_TRY(grebe_metric_parse(d->distance, &metric, err));
-    GREBE_TRY(grebe_index_open(d->ctx, job->open_path, false, &out->index, err));
-    GREBE_TRY(grebe_index_get_stats(out->index, &out->stats, err));
+    GREBE_TRY(grebe_ann_index_open(d->ctx, job->open_path, false, &out->index, err));
+    GREBE_TRY(grebe_ann_index_get_stats(out->index, &out->stats, err));
     if (out->stats.metric != metric || out->stats.rows + out->stats.removed != d->train.n) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected an index of %llu rows by %s, found %llu rows by %s", job->open_path,
                         (unsigned long long)d->train.n, d->distance, (unsigned long long)out->stats.rows,
@@ -199,7 +199,7 @@ static grebe_status save(struct ann_dataset *d, const char *path, struct built *
         GREBE_TRY(folder == NULL ? mem_fail(err, (size_t)(slash - path), path) : GREBE_OK);
         GREBE_TRY(io_make_folders(store, folder, false, err));
     }
-    GREBE_TRY(grebe_index_save(b->index, path, false, err));
+    GREBE_TRY(grebe_ann_index_save(b->index, path, false, err));
     GREBE_TRY(io_stat(store, path, &info, err));
     b->file_bytes = (double)info.id.size_bytes;
 out:
@@ -245,13 +245,13 @@ grebe_status ann_run_job(struct ann_dataset *d, const struct ann_job *job, const
                          struct ann_report *report, grebe_error *err)
 {
     struct built b = { NULL, NAN, NAN, NAN, NAN, o->build_threads != 0 ? o->build_threads : grebe_context_threads(d->ctx),
-                       GREBE_INDEX_STATS_INIT };
+                       GREBE_ANN_INDEX_STATS_INIT };
     struct ann_searcher s = { 0 };
     struct ann_case *c = NULL;
     grebe_status st = GREBE_OK;
     size_t done = report->n;
     GREBE_TRY(job->has_build ? build(d, job, o, &b, err) : open_saved(d, job, &b, err));
-    GREBE_TRY(grebe_index_get_stats(b.index, &b.stats, err));
+    GREBE_TRY(grebe_ann_index_get_stats(b.index, &b.stats, err));
     if (job->save_path != NULL) {
         GREBE_TRY(save(d, job->save_path, &b, err));
     }
@@ -270,6 +270,6 @@ grebe_status ann_run_job(struct ann_dataset *d, const struct ann_job *job, const
 out:
     report->n = done;
     ann_searcher_close(&s);
-    grebe_index_close(b.index);
+    grebe_ann_index_close(b.index);
     return st;
 }

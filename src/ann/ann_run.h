@@ -8,7 +8,7 @@
  */
 
 #include "ann/ann_eval.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 
 enum ann_mode { ANN_MODE_KNN, ANN_MODE_RANGE, ANN_MODE_KNN_FILTER, ANN_MODE_RANGE_FILTER };
 
@@ -44,7 +44,7 @@ struct ann_job {
     const char *series; /* NULL: kind and parameters */
     const char *index_name; /* as the user called it; NULL: the kind's */
     const char *index_info; /* JSON; NULL: of the parameters */
-    grebe_index_kind kind;
+    grebe_ann_index_kind kind;
     const char *const *params;
     size_t n_params;
     const struct ann_search_spec *searches;
@@ -59,7 +59,7 @@ grebe_status ann_run_job(struct ann_dataset *d, const struct ann_job *job, const
                          struct ann_report *report, grebe_error *err);
 
 /** "graph M=16 quant=sq8" as kind and parameters. @param words Arena of the texts. */
-grebe_status ann_index_parse(struct arena *words, const char *text, grebe_index_kind *kind, const char ***params,
+grebe_status ann_index_parse(struct arena *words, const char *text, grebe_ann_index_kind *kind, const char ***params,
                              size_t *n_params, grebe_error *err);
 
 /**
@@ -77,7 +77,7 @@ grebe_status ann_run_indexes(struct ann_dataset *d, const char *const *indexes, 
 struct ann_searcher {
     struct ann_dataset *d;
     const struct ann_run_options *o;
-    grebe_index *index;
+    grebe_ann_index *index;
     uint64_t n;          /* queries that are asked */
     uint64_t n_distinct; /* of them once each */
     uint64_t **allow;    /* filter modes: bits of each distinct label; shape [n_labels] */

@@ -94,7 +94,7 @@ static grebe_status make_filters(struct ann_searcher *s, grebe_error *err)
     return GREBE_OK;
 }
 
-static void set_filter(const struct ann_searcher *s, uint64_t q, grebe_index_search_options *o)
+static void set_filter(const struct ann_searcher *s, uint64_t q, grebe_ann_index_search_options *o)
 {
     if (s->allow != NULL) {
         const int64_t *at = bsearch(&s->d->test.labels[q], s->labels, s->n_labels, sizeof *s->labels, by_id);
@@ -143,7 +143,7 @@ static grebe_status prepare_ranges(struct ann_searcher *s, grebe_error *err)
 {
     struct ann_dataset *d = s->d;
     const grebe_allocator *a = d->ctx->a;
-    grebe_index *exact = NULL;
+    grebe_ann_index *exact = NULL;
     grebe_metric metric = GREBE_METRIC_L2;
     grebe_vectors v = GREBE_VECTORS_INIT;
     grebe_status st = GREBE_OK;
@@ -153,23 +153,23 @@ static grebe_status prepare_ranges(struct ann_searcher *s, grebe_error *err)
     }
     GREBE_TRY(grebe_metric_parse(d->distance, &metric, err));
     GREBE_TRY(ann_side_vectors(d, &d->train, 0, d->train.n, &v, err));
-    GREBE_TRY(grebe_index_new(d->ctx, d->layout == ANN_SPARSE ? GREBE_INDEX_SPARSE : GREBE_INDEX_FLAT, metric, v.elem, NULL, 0,
+    GREBE_TRY(grebe_ann_index_new(d->ctx, d->layout == ANN_SPARSE ? GREBE_ANN_INDEX_SPARSE : GREBE_ANN_INDEX_FLAT, metric, v.elem, NULL, 0,
                               0, &exact, err));
-    GREBE_TRY(grebe_index_add(exact, &v, NULL, NULL, err));
+    GREBE_TRY(grebe_ann_index_add(exact, &v, NULL, NULL, err));
     for (uint64_t q = 0; q < s->n_distinct; q++) {
-        grebe_index_search_options o = GREBE_INDEX_SEARCH_OPTIONS_INIT;
-        grebe_index_range found = { 0 };
+        grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
+        grebe_ann_index_range found = { 0 };
         set_filter(s, q, &o);
         GREBE_TRY(ann_side_vectors(d, &d->test, q, 1, &v, err));
-        GREBE_TRY(grebe_index_range_search(exact, &v, (float)s->o->range, &o, &found, err));
+        GREBE_TRY(grebe_ann_index_range_search(exact, &v, (float)s->o->range, &o, &found, err));
         st = buf_put(&s->range_ids, found.ids, (size_t)found.offsets[1] * sizeof *found.ids, err);
         s->range_offsets[q + 1] = s->range_offsets[q] + found.offsets[1];
-        grebe_index_range_free(&found);
+        grebe_ann_index_range_free(&found);
         GREBE_TRY(st);
         GREBE_TRY(call_check(s->o->call, err));
     }
 out:
-    grebe_index_close(exact);
+    grebe_ann_index_close(exact);
     return st;
 }
 
@@ -222,12 +222,12 @@ struct pass {
     double *seconds;           /* shape [n]; NULL: not timed */
     int64_t *ids;              /* shape [n_distinct][k] */
     float *distances;
-    grebe_index_range *ranges; /* shape [n_distinct]; NULL: not kept */
+    grebe_ann_index_range *ranges; /* shape [n_distinct]; NULL: not kept */
 };
 
-static grebe_index_search_options search_options(const struct pass *p, uint32_t threads)
+static grebe_ann_index_search_options search_options(const struct pass *p, uint32_t threads)
 {
-    grebe_index_search_options o = GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     o.params = p->spec->params;
     o.n_params = p->spec->n_params;
     o.call.threads = threads;
@@ -238,8 +238,8 @@ static grebe_status ask(struct pass *p, uint64_t i, grebe_error *err)
 {
     const struct ann_searcher *s = p->s;
     uint64_t q = i % s->d->test.n;
-    grebe_index_search_options o = search_options(p, 1);
-    grebe_index_range range = { 0 };
+    grebe_ann_index_search_options o = search_options(p, 1);
+    grebe_ann_index_range range = { 0 };
     grebe_vectors v;
     grebe_status st = ann_side_vectors(s->d, &s->d->test, q, 1, &v, err);
     if (st != GREBE_OK) {
@@ -248,19 +248,19 @@ static grebe_status ask(struct pass *p, uint64_t i, grebe_error *err)
     set_filter(s, q, &o);
     double t = ann_seconds();
     if (is_ranged(s->o)) {
-        st = grebe_index_range_search(s->index, &v, (float)s->o->range, &o, &range, err);
+        st = grebe_ann_index_range_search(s->index, &v, (float)s->o->range, &o, &range, err);
     } else {
-        st = grebe_index_search(s->index, &v, (size_t)s->o->k, &o, p->ids + q * s->o->k, p->distances + q * s->o->k, err);
+        st = grebe_ann_index_search(s->index, &v, (size_t)s->o->k, &o, p->ids + q * s->o->k, p->distances + q * s->o->k, err);
     }
     t = ann_seconds() - t;
     if (p->seconds != NULL) {
         p->seconds[i] = t;
     }
     if (p->ranges != NULL && i < s->n_distinct) {
-        grebe_index_range_free(&p->ranges[q]);
+        grebe_ann_index_range_free(&p->ranges[q]);
         p->ranges[q] = range;
     } else {
-        grebe_index_range_free(&range);
+        grebe_ann_index_range_free(&range);
     }
     return st == GREBE_OK ? GREBE_OK : error_wrap(err, st, "query %" PRIu64, q);
 }
@@ -289,10 +289,10 @@ static grebe_status run_batch(struct pass *p, grebe_error *err)
     grebe_status st = GREBE_OK;
     for (uint64_t done = 0; st == GREBE_OK && done < p->n;) {
         uint64_t n = min_u64(s->d->test.n, p->n - done);
-        grebe_index_search_options o = search_options(p, s->o->search_threads == 0 ? 1 : s->o->search_threads);
+        grebe_ann_index_search_options o = search_options(p, s->o->search_threads == 0 ? 1 : s->o->search_threads);
         grebe_vectors v;
         st = ann_side_vectors(s->d, &s->d->test, 0, n, &v, err);
-        st = st == GREBE_OK ? grebe_index_search(s->index, &v, (size_t)s->o->k, &o, p->ids, p->distances, err) : st;
+        st = st == GREBE_OK ? grebe_ann_index_search(s->index, &v, (size_t)s->o->k, &o, p->ids, p->distances, err) : st;
         st = st == GREBE_OK ? call_check(s->o->call, err) : st;
         done += n;
     }
@@ -443,7 +443,7 @@ grebe_status ann_searcher_measure(struct ann_searcher *s, const struct ann_searc
         goto out;
     }
     ann_memory(&before, &peak);
-    grebe_index_range *ranges = p.ranges;
+    grebe_ann_index_range *ranges = p.ranges;
     if (!s->o->is_without_warmup) {
         GREBE_TRY(run_pass(&p, s->n_distinct, err));
         p.ranges = NULL; /* kept from this pass */
@@ -456,7 +456,7 @@ grebe_status ann_searcher_measure(struct ann_searcher *s, const struct ann_searc
     GREBE_TRY(judge(&p, report, c, seconds, err));
 out:
     for (uint64_t q = 0; p.ranges != NULL && q < s->n_distinct; q++) {
-        grebe_index_range_free(&p.ranges[q]);
+        grebe_ann_index_range_free(&p.ranges[q]);
     }
     mem_free(a, p.ranges, range_bytes);
     mem_free(a, p.distances, ids_bytes / 2);

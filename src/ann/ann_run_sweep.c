@@ -10,7 +10,7 @@ enum { SWEEPS_MAX = 8, CASES_MAX = 10000 };
 /* "graph:ef=16,32": one parameter with its values, as "ef=16" and "ef=32". */
 struct sweep {
     bool is_of_kind;
-    grebe_index_kind kind;
+    grebe_ann_index_kind kind;
     const char **words;
     size_t n;
 };
@@ -23,7 +23,7 @@ static grebe_status parse_sweep(struct arena *ar, const char *text, struct sweep
     *out = (struct sweep){ 0 };
     if (colon != NULL && equals != NULL && colon < equals) {
         char *kind = arena_str(ar, text, (size_t)(colon - text));
-        st = kind == NULL ? mem_fail(err, 16, text) : grebe_index_kind_parse(kind, &out->kind, err);
+        st = kind == NULL ? mem_fail(err, 16, text) : grebe_ann_index_kind_parse(kind, &out->kind, err);
         out->is_of_kind = true;
         text = colon + 1;
     }
@@ -118,13 +118,13 @@ static grebe_status path_of(struct arena *ar, const char *folder, const char *te
 /* A misspelled parameter of the last index is found before the first one is built. */
 static grebe_status try_new(struct ann_dataset *d, const struct ann_job *job, grebe_error *err)
 {
-    grebe_index *index = NULL;
+    grebe_ann_index *index = NULL;
     grebe_metric metric = GREBE_METRIC_L2;
     grebe_vectors v;
     grebe_status st = grebe_metric_parse(d->distance, &metric, err);
     st = st == GREBE_OK ? ann_side_vectors(d, &d->train, 0, 1, &v, err) : st;
-    st = st == GREBE_OK ? grebe_index_new(d->ctx, job->kind, metric, v.elem, job->params, job->n_params, 1, &index, err) : st;
-    grebe_index_close(index);
+    st = st == GREBE_OK ? grebe_ann_index_new(d->ctx, job->kind, metric, v.elem, job->params, job->n_params, 1, &index, err) : st;
+    grebe_ann_index_close(index);
     return st;
 }
 

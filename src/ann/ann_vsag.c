@@ -17,7 +17,7 @@ struct parameter {
 
 struct kind {
     const char *name, *block; /* of search parameters and, for the old ones, of build parameters */
-    grebe_index_kind kind;
+    grebe_ann_index_kind kind;
     const struct parameter *build, *search;
     bool is_block_of_build; /* build parameters stand in a map called `block`, not in index_param */
 };
@@ -65,11 +65,11 @@ static const struct parameter sindi_search[] = {
 };
 
 static const struct kind kinds[] = {
-    { "hgraph", "hgraph", GREBE_INDEX_GRAPH, hgraph_build, hgraph_search, false },
-    { "hnsw", "hnsw", GREBE_INDEX_HNSW, hnsw_build, hnsw_search, true },
-    { "ivf", "ivf", GREBE_INDEX_IVF, ivf_build, ivf_search, false },
-    { "brute_force", "brute_force", GREBE_INDEX_FLAT, flat_build, flat_search, false },
-    { "sindi", "sindi", GREBE_INDEX_SPARSE, sindi_build, sindi_search, false },
+    { "hgraph", "hgraph", GREBE_ANN_INDEX_GRAPH, hgraph_build, hgraph_search, false },
+    { "hnsw", "hnsw", GREBE_ANN_INDEX_HNSW, hnsw_build, hnsw_search, true },
+    { "ivf", "ivf", GREBE_ANN_INDEX_IVF, ivf_build, ivf_search, false },
+    { "brute_force", "brute_force", GREBE_ANN_INDEX_FLAT, flat_build, flat_search, false },
+    { "sindi", "sindi", GREBE_ANN_INDEX_SPARSE, sindi_build, sindi_search, false },
 };
 
 /* A value as text: "16", "sq8", "true". NULL: it is a list or map. */

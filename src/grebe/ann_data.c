@@ -23,12 +23,24 @@ static void pass_on(void *arg, enum ann_level level, const char *place, const ch
     }
 }
 
+grebe_status ann_data_new(struct ann_dataset *d, grebe_ann_data **out, grebe_error *err)
+{
+    *out = mem_alloc_zero(d->ctx->a, sizeof **out);
+    if (*out == NULL) {
+        return mem_fail(err, sizeof **out, "a data set");
+    }
+    (*out)->d = d;
+    return GREBE_OK;
+}
+
+struct ann_dataset *ann_data_get(grebe_ann_data *data) { return data->d; }
+
 grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_ann_read_options *options,
                             grebe_ann_data **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     grebe_ann_read_options o = GREBE_ANN_READ_OPTIONS_INIT;
-    grebe_ann_data *data = NULL;
+    struct ann_dataset *d = NULL;
     *out = NULL;
     grebe_status st = options_copy(&o, sizeof o, options, err);
     if (st != GREBE_OK) {
@@ -36,18 +48,12 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     }
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
-    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l };
-    data = mem_alloc_zero(ctx->a, sizeof *data);
-    if (data == NULL) {
-        return mem_fail(err, sizeof *data, path);
-    }
-    GREBE_TRY(ann_dataset_open(ctx, path, &open, &call, &data->d, err));
-    *out = data;
-    data = NULL;
+    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l, NULL };
+    GREBE_TRY(ann_dataset_open(ctx, path, &open, &call, &d, err));
+    GREBE_TRY(ann_data_new(d, out, err));
+    d = NULL;
 out:
-    if (data != NULL) {
-        mem_free(ctx->a, data, sizeof *data);
-    }
+    ann_dataset_free(d);
     return st;
 }
 
@@ -58,11 +64,6 @@ void grebe_ann_close(grebe_ann_data *data)
         ann_dataset_free(data->d);
         mem_free(a, data, sizeof *data);
     }
-}
-
-struct ann_dataset *ann_data_model(const grebe_ann_data *data)
-{
-    return data->d;
 }
 
 static void side_of(const struct ann_vectors *v, grebe_ann_side *out)

@@ -9,7 +9,8 @@
 grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *content, struct ann_dataset *out,
                                  grebe_error *err);
 
-/** The model of an open data set, borrowed. */
-struct ann_dataset *ann_data_model(const grebe_ann_data *data);
+/** A data set to the caller; d is moved in on success. */
+grebe_status ann_data_new(struct ann_dataset *d, grebe_ann_data **out, grebe_error *err);
+struct ann_dataset *ann_data_get(grebe_ann_data *data);
 
 #endif

@@ -11,7 +11,6 @@
 #include "ann/ann_plot.h"
 #include "ann/ann_run.h"
 #include "ann/ann_suite.h"
-#include "ann/ann_truth.h"
 #include "base/checked.h"
 #include "grebe/ann_data.h"
 #include "io/io.h"
@@ -22,29 +21,6 @@ struct grebe_ann_report {
 
 enum { DEFAULT_K = 10 };
 #define REPORT_BYTES_MAX ((uint64_t)256 << 20)
-
-grebe_status grebe_ann_truth(grebe_context *ctx, const grebe_ann_content *content, uint64_t k, bool is_filtered,
-                             const grebe_call_options *call, int64_t *ids, float *distances, grebe_error *err)
-{
-    GREBE_CHECK_ARG(err, ctx != NULL && content != NULL && ids != NULL && distances != NULL);
-    struct ann_dataset *d = NULL; /* owns what the search allocates; the sides are the caller's */
-    struct ann_dataset borrowed;
-    grebe_status st = ann_data_of_content(ctx, content, &borrowed, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    GREBE_TRY(ann_dataset_new(ctx, &d, err));
-    *d = borrowed;
-    d->neighbors = NULL;
-    d->distances = NULL;
-    struct call resolved = call_options_resolve(ctx, call);
-    GREBE_TRY(ann_truth_fill(d, k, is_filtered, &resolved, err));
-    memcpy(ids, d->neighbors, (size_t)(d->test.n * k) * sizeof *ids);
-    memcpy(distances, d->distances, (size_t)(d->test.n * k) * sizeof *distances);
-out:
-    ann_dataset_free(d);
-    return st;
-}
 
 /* ---- reports ---- */
 
@@ -206,11 +182,11 @@ out:
     return st;
 }
 
-grebe_status grebe_ann_evaluate_file(grebe_context *ctx, const grebe_ann_data *data, const char *results_path,
+grebe_status grebe_ann_evaluate_file(grebe_context *ctx, grebe_ann_data *data, const char *results_path,
                                      const grebe_ann_eval_options *options, grebe_ann_report *report, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && data != NULL && results_path != NULL && report != NULL);
-    const struct ann_dataset *d = ann_data_model(data);
+    const struct ann_dataset *d = ann_data_get(data);
     struct call call;
     grebe_ann_eval_options o;
     struct ann_eval_options eval;
@@ -255,7 +231,7 @@ grebe_status grebe_ann_run(grebe_context *ctx, grebe_ann_data *data, const grebe
                            grebe_ann_report *report, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && data != NULL && report != NULL);
-    struct ann_dataset *d = ann_data_model(data);
+    struct ann_dataset *d = ann_data_get(data);
     grebe_ann_run_options o;
     struct call call;
     struct ann_run_options run;

@@ -11,20 +11,13 @@
 
 #include "base/error.h"
 
-/* The functions that are used, without "H5". */
-#define HDF5_FUNCTIONS(X)                                                                                        \
-    X(open) X(free_memory) X(Eget_auto2) X(Eset_auto2) X(Ewalk2) X(Eclear2)                                      \
-    X(Fopen) X(Fcreate) X(Fclose) X(Pcreate) X(Pclose) X(Pset_fclose_degree) X(Pset_file_locking)                \
-    X(Pset_alignment) X(Pset_obj_track_times) X(Pset_layout) X(Pset_alloc_time) X(Pset_fill_time) X(Pget_layout) \
-    X(Pget_chunk) X(Pget_nfilters) X(Pget_filter2) X(Pget_external_count) X(Zfilter_avail) X(Zregister)          \
-    X(Literate) X(Oget_info_by_name2) X(Dopen2) X(Dcreate2) X(Dclose) X(Dget_type) X(Dget_space)                 \
-    X(Dget_create_plist) X(Dget_storage_size) X(Dget_offset) X(Dread) X(Dwrite)                                  \
-    X(Sclose) X(Screate) X(Screate_simple) X(Sget_simple_extent_ndims) X(Sget_simple_extent_dims)                \
-    X(Sget_simple_extent_type) X(Sselect_hyperslab) X(Sget_simple_extent_npoints)                                \
-    X(Tclose) X(Tcopy) X(Tget_class) X(Tget_size) X(Tget_order) X(Tget_sign) X(Tget_precision) X(Tget_offset)    \
-    X(Tget_fields) X(Tget_ebias) X(Tget_super) X(Tget_strpad) X(Tis_variable_str) X(Tset_size) X(Tset_fields)    \
-    X(Tset_ebias) X(Tset_cset) X(Tset_strpad) X(Tset_precision) X(Aexists) X(Aopen) X(Aclose) X(Aget_type)       \
-    X(Aget_space) X(Aread) X(Acreate2) X(Awrite) X(Tenum_create) X(Tenum_insert)
+/* The functions that are used, without "H5": files are written with them, and read without (hdf5_internal.h). */
+#define HDF5_FUNCTIONS(X)                                                                                    \
+    X(open) X(Eget_auto2) X(Eset_auto2) X(Ewalk2) X(Eclear2) X(Fcreate) X(Fclose) X(Pcreate) X(Pclose)       \
+    X(Pset_fclose_degree) X(Pset_file_locking) X(Pset_alignment) X(Pset_obj_track_times) X(Pset_layout)      \
+    X(Pset_fill_time) X(Dcreate2) X(Dclose) X(Dget_space) X(Dwrite) X(Sclose) X(Screate) X(Screate_simple)   \
+    X(Sselect_hyperslab) X(Tclose) X(Tcopy) X(Tset_size) X(Tset_fields) X(Tset_ebias) X(Tset_precision)      \
+    X(Tenum_create) X(Tenum_insert) X(Aclose) X(Acreate2) X(Awrite)
 
 /* The variables, without "H5" and "_g". */
 #define HDF5_VARIABLES(X)                                                                            \
@@ -33,8 +26,8 @@
     X(T_IEEE_F32LE) X(T_IEEE_F64LE) X(T_NATIVE_INT64)         \
     X(T_NATIVE_DOUBLE)
 
-/* H5F_ACC_RDONLY and H5F_ACC_TRUNC, whose macros call the library. */
-enum { HDF5_READ_ONLY = 0, HDF5_TRUNCATE = 2 };
+/* H5F_ACC_TRUNC, whose macro calls the library. */
+enum { HDF5_TRUNCATE = 2 };
 
 struct hdf5_api {
     void *library;
@@ -60,8 +53,5 @@ void hdf5_leave(struct hdf5_api *api);
 
 /** The innermost message of the failure that just happened, without times and places. dst: shape [n]. */
 const char *hdf5_reason(struct hdf5_api *api, char *dst, size_t n);
-
-/** Make h5py's own filter readable (hdf5_lzf.c); between enter and leave. */
-void hdf5_lzf_register(struct hdf5_api *api);
 
 #endif

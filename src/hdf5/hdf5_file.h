@@ -3,15 +3,15 @@
 #define GREBE_HDF5_HDF5_FILE_H
 
 /*
- * HDF5 files as this library uses them: data sets of rank 1 or 2 and scalar attributes in the root group, through
- * libhdf5, which keeps global state and is not safe from several threads: every call here takes one lock.
- * Data sets in one piece are read past libhdf5 and may be read from several threads at once.
- * Files are opened for reading without file locks; messages of libhdf5 become ours, nothing is printed.
- * Conversion between element types happens here, never in libhdf5 with another signedness: stored bytes are taken.
+ * HDF5 files as this library uses them: data sets of rank 1 or 2 and attributes in the root group. Reading is our own, from
+ * the bytes, and safe from several threads on one file (docs/format/hdf5.md tells what is read); writing goes through
+ * libhdf5, which keeps state for the whole process: every call of a writer takes one lock.
+ * Conversion between element types is by value, never with another signedness.
  */
 
 #include "base/buf.h"
 #include "base/context_internal.h"
+#include "io/io.h"
 #include "vector/vector_types.h"
 
 struct hdf5_file;
@@ -40,6 +40,8 @@ bool hdf5_has_signature(const unsigned char *head, size_t n);
 
 /** GREBE_ENOTFOUND, GREBE_ECORRUPT (no HDF5, damaged), GREBE_EUNSUPPORTED (a filter that is not there; named), GREBE_EIO. */
 grebe_status hdf5_open(grebe_context *ctx, const char *path, struct hdf5_file **out, grebe_error *err);
+/** The same in another store, which is borrowed until hdf5_close(). */
+grebe_status hdf5_open_in(struct io_store *store, const char *path, struct hdf5_file **out, grebe_error *err);
 void hdf5_close(struct hdf5_file *f); /* NULL accepted */
 
 /** Data sets of the root group, in name order; members of other kinds are passed over. Borrowed from the file. */

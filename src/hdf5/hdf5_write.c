@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "hdf5/hdf5_internal.h"
+#include "hdf5/hdf5_api.h"
+#include "hdf5/hdf5_file.h"
+#include "io/io.h"
 
 /* Large data sets begin at a page, so that they can be read in place. */
 enum { ALIGN_FROM = 65536, ALIGN = 4096 };

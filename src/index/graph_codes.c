@@ -136,6 +136,9 @@ void graph_codes_release(struct graph_codes *c)
 }
 
 enum { TRAIN_ROWS = 16384, TRAIN_BINS = 4096 };
+/* A clipped component spoils its whole row, finer steps gain little: 0.9995 lost 0.3 % of recall to clipping. */
+#define SHARE_SQ8 0.99999
+#define SHARE_SQ4 0.99
 
 /* What bounds the codes: of |x - mean| the share `share` lies below. `bins` has TRAIN_BINS counters, zeroed. */
 static float clip_of(const struct graph_codes *c, const struct index_store *s, uint64_t step, double share, float *wide,
@@ -171,18 +174,9 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
     return max * (float)(bin + 1) / TRAIN_BINS;
 }
 
-grebe_status graph_codes_train(struct graph_codes *c, const struct index_store *s, grebe_error *err)
+/* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide. */
+static void train(struct graph_codes *c, const struct index_store *s, double *sum, float *wide, uint32_t *bins)
 {
-    if (c->quant == GRAPH_QUANT_NONE || s->n == 0) {
-        return GREBE_OK;
-    }
-    size_t bytes = s->dim * (sizeof(float) + sizeof(double)) + TRAIN_BINS * sizeof(uint32_t);
-    double *sum = mem_alloc_zero(c->a, bytes);
-    if (sum == NULL) {
-        return mem_fail(err, bytes, "training of codes");
-    }
-    float *wide = (float *)(sum + s->dim);
-    uint32_t *bins = (uint32_t *)(void *)(wide + s->dim);
     uint64_t step = (s->n + TRAIN_ROWS - 1) / TRAIN_ROWS;
     uint64_t n = 0;
     for (uint64_t r = 0; r < s->n; r += step, n++) {
@@ -194,10 +188,9 @@ grebe_status graph_codes_train(struct graph_codes *c, const struct index_store *
     for (uint32_t i = 0; i < s->dim; i++) {
         c->mean[i] = (float)(sum[i] / (double)n);
     }
-    float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? 0.9995 : 0.99, wide, bins);
+    float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? SHARE_SQ8 : SHARE_SQ4, wide, bins);
     c->scale = (c->quant == GRAPH_QUANT_SQ4 ? 7.5f : c->is_l2 ? 63.0f : 127.0f) / clip;
-    mem_free(c->a, sum, bytes);
-    return GREBE_OK;
+    c->n_trained = s->n;
 }
 
 /* Nearest whole number in [low, high]; NaN gives low. */
@@ -249,23 +242,33 @@ static grebe_status reserve(struct graph_codes *c, uint64_t n, grebe_error *err)
     return GREBE_OK;
 }
 
-grebe_status graph_codes_append(struct graph_codes *c, const struct index_store *s, grebe_error *err)
+grebe_status graph_codes_append(struct graph_codes *c, const struct index_store *s, bool *is_anew, grebe_error *err)
 {
+    *is_anew = false;
     if (c->quant == GRAPH_QUANT_NONE) {
         c->rows = s->rows;
         c->n = s->n;
         return GREBE_OK;
     }
+    size_t bytes = s->dim * (sizeof(double) + sizeof(float)) + TRAIN_BINS * sizeof(uint32_t);
+    double *sum = mem_alloc_zero(c->a, bytes);
+    if (sum == NULL) {
+        return mem_fail(err, bytes, "training of codes");
+    }
+    float *wide = (float *)(sum + s->dim);
     grebe_status st = reserve(c, s->n, err);
-    float *wide = mem_alloc(c->a, c->dim * sizeof *wide);
-    if (st == GREBE_OK && wide == NULL) {
-        st = mem_fail(err, c->dim * sizeof *wide, "a row");
+    if (st == GREBE_OK) { /* nothing fails from here on */
+        if (c->n_trained < TRAIN_ROWS && s->n >= 2 * c->n_trained) {
+            train(c, s, sum, wide, (uint32_t *)(void *)(wide + s->dim));
+            *is_anew = c->n > 0;
+            c->n = 0;
+        }
+        for (; c->n < s->n; c->n++) {
+            vector_to_f32(s->elem, index_store_row(s, (uint32_t)c->n), s->dim, wide);
+            encode_row(c, wide, c->owned + (size_t)c->n * c->stride);
+        }
     }
-    for (; st == GREBE_OK && c->n < s->n; c->n++) {
-        vector_to_f32(s->elem, index_store_row(s, (uint32_t)c->n), s->dim, wide);
-        encode_row(c, wide, c->owned + (size_t)c->n * c->stride);
-    }
-    mem_free(c->a, wide, c->dim * sizeof *wide);
+    mem_free(c->a, sum, bytes);
     return st;
 }
 
@@ -355,6 +358,9 @@ grebe_status graph_codes_save(const struct graph_codes *c, struct index_writer *
     }
     grebe_status st = index_writer_real(w, "scale", (double)c->scale, err);
     if (st == GREBE_OK) {
+        st = index_writer_uint(w, "trained", c->n_trained, err);
+    }
+    if (st == GREBE_OK) {
         st = index_writer_section(w, "codemean", c->mean, c->dim * sizeof *c->mean, err);
     }
     return st == GREBE_OK ? index_writer_section(w, "codes", c->rows, c->n * c->stride, err) : st;
@@ -367,6 +373,7 @@ grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f,
     grebe_status st = GREBE_OK;
     assert(c->quant != GRAPH_QUANT_NONE);
     GREBE_TRY(index_file_real(f, "scale", &scale, err));
+    GREBE_TRY(index_file_uint(f, "trained", 1, INDEX_ROWS_MAX, &c->n_trained, err));
     GREBE_TRY(index_file_section(f, "codemean", c->dim * sizeof *c->mean, &mean, NULL, err));
     GREBE_TRY(index_file_section(f, "codes", n * c->stride, &rows, NULL, err));
     memcpy(c->mean, mean, c->dim * sizeof *c->mean);

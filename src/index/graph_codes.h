@@ -40,7 +40,7 @@ struct graph_codes {
     const unsigned char *rows;
     unsigned char *owned;
     size_t owned_bytes;
-    uint64_t n;
+    uint64_t n, n_trained; /* n_trained: rows that means and scale were learnt of */
     struct graph_code_kernels kernels;
 };
 
@@ -48,14 +48,17 @@ struct graph_codes {
 bool graph_code_kernels_of(enum cpu_simd level, enum graph_quant quant, bool is_l2, struct graph_code_kernels *out);
 bool graph_code_kernels_avx2(enum graph_quant quant, bool is_l2, struct graph_code_kernels *out);
 
-/** Codes of a store's rows; without codes the struct only points at the store's rows. Trained by graph_codes_train(). */
+/** Codes of a store's rows; without codes the struct only points at the store's rows. */
 grebe_status graph_codes_init(struct graph_codes *c, const struct index_store *s, enum graph_quant quant,
                               grebe_error *err);
 void graph_codes_release(struct graph_codes *c); /* idempotent */
-/** Means and scale from a sample of the rows. */
-grebe_status graph_codes_train(struct graph_codes *c, const struct index_store *s, grebe_error *err);
-/** Encode the store's rows from c->n on. */
-grebe_status graph_codes_append(struct graph_codes *c, const struct index_store *s, grebe_error *err);
+/**
+ * Encode the store's rows from c->n on. Means and scale are learnt of a sample of the rows first, and once more (all rows
+ * are encoded anew then) when there are twice as many, until the sample is a large one.
+ *
+ * @param is_anew All codes have changed. On failure none has.
+ */
+grebe_status graph_codes_append(struct graph_codes *c, const struct index_store *s, bool *is_anew, grebe_error *err);
 /**
  * A query in the form of the kernels.
  *

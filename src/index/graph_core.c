@@ -107,6 +107,14 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n)
     pthread_mutex_unlock(&g->lock);
 }
 
+void graph_entries_refresh(struct graph *g)
+{
+    for (uint32_t i = 0; i < g->n_entries; i++) {
+        memcpy(g->entry_rows + (size_t)i * g->codes.stride, g->codes.rows + (size_t)g->entry_ids[i] * g->codes.stride,
+               g->codes.stride);
+    }
+}
+
 uint32_t graph_starts(const struct graph *g, const void *query, uint32_t *starts)
 {
     enum { PIECE = 256 };

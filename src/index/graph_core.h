@@ -67,6 +67,9 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n);
 enum { GRAPH_STARTS = 8, GRAPH_ENTRIES_MAX = 8192 };
 uint32_t graph_starts(const struct graph *g, const void *query, uint32_t *starts);
 
+/** Copy the entries' code rows again. */
+void graph_entries_refresh(struct graph *g);
+
 static inline bool graph_is_removed(const struct graph *g, uint32_t id)
 {
     return id / 64 < g->removed_words && (g->removed[id / 64] >> (id % 64) & 1) != 0;

@@ -90,10 +90,9 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
             return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section entries: expected a node below %llu, found %u at %u",
                               index_file_path(f), (unsigned long long)n, id, i);
         }
-        memcpy(g->entry_rows + (size_t)i * g->codes.stride, g->codes.rows + (size_t)id * g->codes.stride,
-               g->codes.stride);
     }
     g->n_entries = (uint32_t)n_entries;
+    graph_entries_refresh(g);
     return GREBE_OK;
 }
 
@@ -147,7 +146,8 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
         GREBE_TRY(index_store_load(&g->store, g->a, &x->head.config, f, n, err));
     }
     if (g->codes.quant == GRAPH_QUANT_NONE) {
-        GREBE_TRY(graph_codes_append(&g->codes, &g->store, err));
+        bool is_anew;
+        GREBE_TRY(graph_codes_append(&g->codes, &g->store, &is_anew, err));
     } else {
         GREBE_TRY(graph_codes_load(&g->codes, f, n, err));
     }

@@ -110,11 +110,12 @@ grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, co
     if (g->options.has_no_rows && old > 0) {
         GREBE_TRY(bring_rows_back(g, err));
     }
+    bool is_anew = false;
     GREBE_TRY(index_store_append(&g->store, &rows->dense, err));
-    if (old == 0) {
-        GREBE_TRY(graph_codes_train(&g->codes, &g->store, err));
+    GREBE_TRY(graph_codes_append(&g->codes, &g->store, &is_anew, err));
+    if (is_anew) {
+        graph_entries_refresh(g);
     }
-    GREBE_TRY(graph_codes_append(&g->codes, &g->store, err));
     GREBE_TRY(graph_build(g, call, err));
 out:
     if (st != GREBE_OK) {

@@ -8,7 +8,7 @@
 #include "index/graph_rank.h"
 
 enum {
-    LANES = 4,         /* walks that run together on one thread */
+    LANES = 4, /* walks that run together on one thread */
     QUERIES_PIECE = 32 /* that one thread takes at a time */
 };
 

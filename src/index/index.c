@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "index/index.h"
 
-/* A kind whose file is not in the tree is not built in. */
-#if __has_include("index/index_hnsw.c")
-#define HNSW_OPS &index_hnsw_ops
-#else
-#define HNSW_OPS NULL
-#endif
-#if __has_include("index/index_graph.c")
-#define GRAPH_OPS &index_graph_ops
-#else
-#define GRAPH_OPS NULL
-#endif
-#if __has_include("index/index_ivf.c")
-#define IVF_OPS &index_ivf_ops
-#else
-#define IVF_OPS NULL
-#endif
-
 const struct index_ops *index_ops_of(enum index_kind kind)
 {
     switch (kind) {
     case INDEX_FLAT: return &index_flat_ops;
-    case INDEX_HNSW: return HNSW_OPS;
-    case INDEX_GRAPH: return GRAPH_OPS;
-    case INDEX_IVF: return IVF_OPS;
+    case INDEX_HNSW: return &index_hnsw_ops;
+    case INDEX_GRAPH: return &index_graph_ops;
+    case INDEX_IVF: return &index_ivf_ops;
     case INDEX_SPARSE: return &index_sparse_ops;
     }
     return NULL;

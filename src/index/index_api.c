@@ -10,17 +10,17 @@
 
 static const char *const kind_names[INDEX_N_KINDS] = { "flat", "hnsw", "graph", "ivf", "sparse" };
 
-const char *grebe_index_kind_name(grebe_index_kind kind)
+const char *grebe_ann_index_kind_name(grebe_ann_index_kind kind)
 {
     return (unsigned)kind < INDEX_N_KINDS ? kind_names[kind] : NULL;
 }
 
-grebe_status grebe_index_kind_parse(const char *name, grebe_index_kind *out, grebe_error *err)
+grebe_status grebe_ann_index_kind_parse(const char *name, grebe_ann_index_kind *out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, name != NULL && out != NULL);
     for (size_t i = 0; i < INDEX_N_KINDS; i++) {
         if (strcmp(name, kind_names[i]) == 0) {
-            *out = (grebe_index_kind)i;
+            *out = (grebe_ann_index_kind)i;
             return GREBE_OK;
         }
     }
@@ -43,7 +43,7 @@ const char *grebe_metric_name(grebe_metric metric)
 
 /* ---- making and closing ---- */
 
-static grebe_status check_kind(grebe_index_kind kind, grebe_metric metric, grebe_elem elem, grebe_error *err)
+static grebe_status check_kind(grebe_ann_index_kind kind, grebe_metric metric, grebe_elem elem, grebe_error *err)
 {
     bool is_bit = elem == GREBE_ELEM_BIT;
     if ((unsigned)kind >= INDEX_N_KINDS || index_ops_of((enum index_kind)kind) == NULL) {
@@ -53,11 +53,11 @@ static grebe_status check_kind(grebe_index_kind kind, grebe_metric metric, grebe
         return GREBE_FAIL(err, GREBE_EINVAL, "expected a metric and an element type, found %d and %d", (int)metric,
                           (int)elem);
     }
-    if (kind == GREBE_INDEX_SPARSE && (metric != GREBE_METRIC_IP || elem != GREBE_ELEM_F32)) {
+    if (kind == GREBE_ANN_INDEX_SPARSE && (metric != GREBE_METRIC_IP || elem != GREBE_ELEM_F32)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "index of sparse rows: expected metric ip over float32, found %s over %s",
                           grebe_metric_name(metric), vector_elem_name((enum vector_elem)elem));
     }
-    if (kind != GREBE_INDEX_SPARSE && (elem == GREBE_ELEM_F64 ||
+    if (kind != GREBE_ANN_INDEX_SPARSE && (elem == GREBE_ELEM_F64 ||
         vector_distance_ops((enum vector_metric)metric, (enum vector_elem)elem) == NULL)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "metric %s: expected %s, found %s", grebe_metric_name(metric),
                           is_bit ? "hamming or jaccard for bits" : "a type that it compares, such as float32",
@@ -66,8 +66,8 @@ static grebe_status check_kind(grebe_index_kind kind, grebe_metric metric, grebe
     return GREBE_OK;
 }
 
-grebe_status grebe_index_new(grebe_context *ctx, grebe_index_kind kind, grebe_metric metric, grebe_elem elem,
-                             const char *const *params, size_t n_params, uint32_t threads, grebe_index **out,
+grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, grebe_metric metric, grebe_elem elem,
+                             const char *const *params, size_t n_params, uint32_t threads, grebe_ann_index **out,
                              grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && out != NULL && (params != NULL || n_params == 0));
@@ -76,7 +76,7 @@ grebe_status grebe_index_new(grebe_context *ctx, grebe_index_kind kind, grebe_me
     if (st != GREBE_OK) {
         return st;
     }
-    grebe_index *x = mem_alloc_zero(ctx->a, sizeof *x);
+    grebe_ann_index *x = mem_alloc_zero(ctx->a, sizeof *x);
     if (x == NULL) {
         return mem_fail(err, sizeof *x, "index");
     }
@@ -87,7 +87,7 @@ grebe_status grebe_index_new(grebe_context *ctx, grebe_index_kind kind, grebe_me
                                    .threads = threads };
     st = index_ops_of(config.kind)->create(ctx, &config, &x->ix, err);
     if (st != GREBE_OK) {
-        grebe_index_close(x);
+        grebe_ann_index_close(x);
         return st;
     }
     x->threads = threads;
@@ -95,7 +95,7 @@ grebe_status grebe_index_new(grebe_context *ctx, grebe_index_kind kind, grebe_me
     return GREBE_OK;
 }
 
-void grebe_index_close(grebe_index *index)
+void grebe_ann_index_close(grebe_ann_index *index)
 {
     if (index != NULL) {
         if (index->ix != NULL) {
@@ -107,13 +107,13 @@ void grebe_index_close(grebe_index *index)
     }
 }
 
-grebe_status grebe_index_get_stats(const grebe_index *index, grebe_index_stats *out, grebe_error *err)
+grebe_status grebe_ann_index_get_stats(const grebe_ann_index *index, grebe_ann_index_stats *out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && out != NULL);
     struct index_info info = { 0 };
     index->ix->ops->info(index->ix, &info);
     const struct index_config *c = &index->ix->config;
-    grebe_index_stats full = { sizeof full, (grebe_index_kind)c->kind, (grebe_metric)c->metric, (grebe_elem)c->elem,
+    grebe_ann_index_stats full = { sizeof full, (grebe_ann_index_kind)c->kind, (grebe_metric)c->metric, (grebe_elem)c->elem,
                               info.dim, info.rows, info.removed, info.bytes_vectors, info.bytes_codes,
                               info.bytes_links, info.bytes_other };
     uint32_t size = out->struct_size;
@@ -127,7 +127,7 @@ grebe_status grebe_index_get_stats(const grebe_index *index, grebe_index_stats *
 
 /* ---- adding and removing ---- */
 
-grebe_status grebe_index_add(grebe_index *index, const grebe_vectors *rows, const int64_t *ids,
+grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *rows, const int64_t *ids,
                              const grebe_call_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && rows != NULL);
@@ -156,7 +156,7 @@ out:
     return st;
 }
 
-grebe_status grebe_index_remove(grebe_index *index, const int64_t *ids, size_t n, size_t *n_removed, grebe_error *err)
+grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, size_t n, size_t *n_removed, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && (ids != NULL || n == 0));
     size_t done = 0;

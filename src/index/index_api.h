@@ -4,11 +4,11 @@
 
 /* The public handle, and the checked form of what callers bring. */
 
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 #include "index/index.h"
 #include "index/index_ids.h"
 
-struct grebe_index {
+struct grebe_ann_index {
     grebe_context *ctx;
     struct index *ix;
     struct index_ids ids;
@@ -33,7 +33,7 @@ struct index_input {
  * @param out  index_input_release(), also after a failure; borrows from v.
  * @return GREBE_OK; GREBE_EINVAL (form, components, NaN or infinite, a term twice); GREBE_ENOMEM.
  */
-grebe_status index_input_take(const grebe_index *index, const grebe_vectors *v, const char *what,
+grebe_status index_input_take(const grebe_ann_index *index, const grebe_vectors *v, const char *what,
                               struct index_input *out, grebe_error *err);
 void index_input_release(struct index_input *in); /* idempotent */
 

@@ -20,7 +20,7 @@ static grebe_status save_ids(const struct index_ids *t, struct index_writer *w, 
     return st;
 }
 
-grebe_status grebe_index_save(grebe_index *index, const char *path, bool durable, grebe_error *err)
+grebe_status grebe_ann_index_save(grebe_ann_index *index, const char *path, bool durable, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && path != NULL);
     struct index_writer *w = NULL;
@@ -97,14 +97,14 @@ out:
     return st;
 }
 
-grebe_status grebe_index_open(grebe_context *ctx, const char *path, bool deep, grebe_index **out, grebe_error *err)
+grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep, grebe_ann_index **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     struct index_config config = { 0 };
     struct index_info info = { 0 };
     grebe_status st = GREBE_OK;
     *out = NULL;
-    grebe_index *x = mem_alloc_zero(ctx->a, sizeof *x);
+    grebe_ann_index *x = mem_alloc_zero(ctx->a, sizeof *x);
     if (x == NULL) {
         return mem_fail(err, sizeof *x, "index");
     }
@@ -118,6 +118,6 @@ grebe_status grebe_index_open(grebe_context *ctx, const char *path, bool deep, g
     *out = x;
     x = NULL;
 out:
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
     return st == GREBE_OK ? st : error_wrap(err, st, "index %s", path);
 }

@@ -13,7 +13,7 @@ struct filter_bits {
     size_t n_words;
 };
 
-static grebe_status filter_of_ids(struct grebe_index *x, const grebe_index_search_options *o, struct filter_bits *out,
+static grebe_status filter_of_ids(struct grebe_ann_index *x, const grebe_ann_index_search_options *o, struct filter_bits *out,
                                   grebe_error *err)
 {
     grebe_status st = index_ids_prepare(&x->ids, err);
@@ -38,7 +38,7 @@ static grebe_status filter_of_ids(struct grebe_index *x, const grebe_index_searc
 }
 
 /* Bits of the caller cover fewer or more positions than there are rows: a copy has exactly these. */
-static grebe_status filter_of_bits(struct grebe_index *x, const grebe_index_search_options *o, struct filter_bits *out,
+static grebe_status filter_of_bits(struct grebe_ann_index *x, const grebe_ann_index_search_options *o, struct filter_bits *out,
                                    grebe_error *err)
 {
     size_t n = x->ids.n, given = min_size((size_t)min_u64(o->allow_bits, SIZE_MAX), n);
@@ -66,10 +66,10 @@ static grebe_status filter_of_bits(struct grebe_index *x, const grebe_index_sear
     return GREBE_OK;
 }
 
-static grebe_status take_options(struct grebe_index *x, const grebe_index_search_options *given, size_t k,
+static grebe_status take_options(struct grebe_ann_index *x, const grebe_ann_index_search_options *given, size_t k,
                                  struct index_search *out, struct filter_bits *bits, grebe_error *err)
 {
-    grebe_index_search_options o = GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     grebe_status st = options_copy(&o, sizeof o, given, err);
     if (st != GREBE_OK) {
         return st;
@@ -87,7 +87,7 @@ static grebe_status take_options(struct grebe_index *x, const grebe_index_search
     return st;
 }
 
-static void release_bits(struct grebe_index *x, struct filter_bits *bits)
+static void release_bits(struct grebe_ann_index *x, struct filter_bits *bits)
 {
     mem_free(x->ctx->a, bits->owned, bits->n_words * sizeof *bits->owned);
 }
@@ -108,8 +108,8 @@ static void nothing_found(size_t n, int64_t *ids, float *distances)
     }
 }
 
-grebe_status grebe_index_search(grebe_index *index, const grebe_vectors *queries, size_t k,
-                                const grebe_index_search_options *options, int64_t *ids, float *distances,
+grebe_status grebe_ann_index_search(grebe_ann_index *index, const grebe_vectors *queries, size_t k,
+                                const grebe_ann_index_search_options *options, int64_t *ids, float *distances,
                                 grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && queries != NULL);
@@ -164,7 +164,7 @@ struct range_owner {
     size_t n_ids;
 };
 
-void grebe_index_range_free(grebe_index_range *range)
+void grebe_ann_index_range_free(grebe_ann_index_range *range)
 {
     struct range_owner *owner = range->owner;
     if (owner != NULL) {
@@ -176,7 +176,7 @@ void grebe_index_range_free(grebe_index_range *range)
     memset(range, 0, sizeof *range);
 }
 
-static grebe_status range_ids(struct grebe_index *x, struct range_owner *owner, grebe_error *err)
+static grebe_status range_ids(struct grebe_ann_index *x, struct range_owner *owner, grebe_error *err)
 {
     owner->n_ids = owner->ranges.total;
     owner->ids = mem_alloc(owner->a, owner->n_ids * sizeof *owner->ids);
@@ -189,8 +189,8 @@ static grebe_status range_ids(struct grebe_index *x, struct range_owner *owner, 
     return GREBE_OK;
 }
 
-grebe_status grebe_index_range_search(grebe_index *index, const grebe_vectors *queries, float radius,
-                                      const grebe_index_search_options *options, grebe_index_range *out,
+grebe_status grebe_ann_index_range_search(grebe_ann_index *index, const grebe_vectors *queries, float radius,
+                                      const grebe_ann_index_search_options *options, grebe_ann_index_range *out,
                                       grebe_error *err)
 {
     GREBE_CHECK_ARG(err, index != NULL && queries != NULL && out != NULL);
@@ -222,7 +222,7 @@ grebe_status grebe_index_range_search(grebe_index *index, const grebe_vectors *q
     out->distances = owner->ranges.distances;
 out:
     if (st != GREBE_OK) {
-        grebe_index_range_free(out);
+        grebe_ann_index_range_free(out);
     }
     release_bits(index, &bits);
     index_input_release(&in);

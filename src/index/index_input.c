@@ -66,7 +66,7 @@ static grebe_status check_finite(const struct vector_rows *rows, const char *wha
     return GREBE_OK;
 }
 
-static grebe_status take_dense(const grebe_index *index, const grebe_vectors *v, const char *what,
+static grebe_status take_dense(const grebe_ann_index *index, const grebe_vectors *v, const char *what,
                                struct index_input *out, grebe_error *err)
 {
     enum vector_elem elem = (enum vector_elem)v->elem;
@@ -199,7 +199,7 @@ static grebe_status take_sparse(const grebe_vectors *v, const char *what, struct
     return is_sorted ? GREBE_OK : sort_rows(v, what, out, err);
 }
 
-grebe_status index_input_take(const grebe_index *index, const grebe_vectors *v, const char *what,
+grebe_status index_input_take(const grebe_ann_index *index, const grebe_vectors *v, const char *what,
                               struct index_input *out, grebe_error *err)
 {
     bool is_sparse = index->ix->config.kind == INDEX_SPARSE;

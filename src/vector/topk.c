@@ -16,7 +16,10 @@
 
 _Static_assert(sizeof(struct topk_item) == sizeof(uint64_t), "an item and its key take the same room");
 
-enum { INSERTION_MAX = 24 };
+enum {
+    INSERTION_MAX = 24,
+    SORTED_MAX = 32 /* up to this k the items are kept in order: each one that enters lowers the limit at once */
+};
 
 static uint64_t key_of(struct topk_item item)
 {
@@ -199,37 +202,74 @@ static void shrink(struct topk *t)
     }
 }
 
+static bool is_before(struct topk_item a, struct topk_item b)
+{
+    if (isnan(a.distance) || isnan(b.distance)) {
+        return isnan(b.distance) && (!isnan(a.distance) || a.id < b.id);
+    }
+    return a.distance < b.distance || (a.distance == b.distance && a.id < b.id);
+}
+
+static void push_sorted(struct topk *t, struct topk_item item)
+{
+    size_t i = t->n;
+
+    if (t->n == t->k) {
+        if (t->k == 0 || !is_before(item, t->items[t->k - 1])) {
+            return;
+        }
+        i--;
+    } else {
+        t->n++;
+    }
+    /* NaNs stand last: behind the first comparison that fails there is none */
+    for (; i > 0 && isnan(t->items[i - 1].distance) && is_before(item, t->items[i - 1]); i--) {
+        t->items[i] = t->items[i - 1];
+    }
+    for (; i > 0 && t->items[i - 1].distance > item.distance; i--) {
+        t->items[i] = t->items[i - 1];
+    }
+    for (; i > 0 && t->items[i - 1].distance == item.distance && t->items[i - 1].id > item.id; i--) {
+        t->items[i] = t->items[i - 1];
+    }
+    t->items[i] = item;
+    if (t->n == t->k) {
+        const float last = t->items[t->k - 1].distance;
+
+        t->limit = isnan(last) ? INFINITY : last; /* NaNs still compete by id */
+    }
+}
+
 /* There is room for exactly k: the new one takes the place of the farthest. */
 static void replace_worst(struct topk *t, struct topk_item item)
 {
     size_t worst = 0;
-    uint64_t second = key_of(item);
 
     for (size_t i = 1; i < t->n; i++) {
-        worst = key_of(t->items[i]) > key_of(t->items[worst]) ? i : worst;
+        worst = is_before(t->items[worst], t->items[i]) ? i : worst;
     }
-    if (second < key_of(t->items[worst])) {
+    if (is_before(item, t->items[worst])) {
         t->items[worst] = item;
     }
-    second = 0;
     for (size_t i = 0; i < t->n; i++) {
-        second = key_of(t->items[i]) > second ? key_of(t->items[i]) : second;
+        worst = is_before(t->items[worst], t->items[i]) ? i : worst;
     }
-    t->limit = item_of(second).distance;
-    t->limit = isnan(t->limit) ? INFINITY : t->limit;
+    t->limit = isnan(t->items[worst].distance) ? INFINITY : t->items[worst].distance;
 }
 
 static void push(struct topk *t, float distance, uint32_t id)
 {
+    if (t->k <= SORTED_MAX) {
+        push_sorted(t, (struct topk_item){distance, id});
+        return;
+    }
     if (t->n == t->capacity) {
         shrink(t);
         if (distance > t->limit) {
             return;
         }
         if (t->n == t->capacity) {
-            if (t->k > 0) {
-                replace_worst(t, (struct topk_item){distance, id});
-            }
+            replace_worst(t, (struct topk_item){distance, id});
             return;
         }
     }
@@ -266,11 +306,30 @@ void topk_push_many(struct topk *t, const float *distances, size_t n, uint32_t f
     }
 }
 
+/* Whoever replaced the items may have left them in another order. */
+static bool is_sorted(const struct topk *t)
+{
+    for (size_t i = 1; i < t->n; i++) {
+        if (!is_before(t->items[i - 1], t->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t topk_select(struct topk *t)
+{
+    shrink(t);
+    return t->n;
+}
+
 size_t topk_finish(struct topk *t)
 {
     shrink(t);
-    to_keys(t->items, t->n);
-    sort_keys(t->items, t->n);
-    to_items(t->items, t->n);
+    if (t->k > SORTED_MAX || !is_sorted(t)) {
+        to_keys(t->items, t->n);
+        sort_keys(t->items, t->n);
+        to_items(t->items, t->n);
+    }
     return t->n;
 }

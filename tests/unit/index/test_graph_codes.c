@@ -25,8 +25,9 @@ static void make(struct index_store *s, struct graph_codes *c, enum vector_metri
     assert_ok(index_store_init(s, mem_system(), metric, VECTOR_F32, dim, &err));
     assert_ok(index_store_append(s, &rows, &err));
     assert_ok(graph_codes_init(c, s, quant, &err));
-    assert_ok(graph_codes_train(c, s, &err));
-    assert_ok(graph_codes_append(c, s, &err));
+    bool is_anew = true;
+    assert_ok(graph_codes_append(c, s, &is_anew, &err));
+    assert_false(is_anew);
     assert_int_equal(c->n, N);
 }
 

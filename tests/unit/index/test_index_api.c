@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/context_internal.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 #include "index/index_ids.h"
 
 enum { DIM = 7, ROWS = 300 };
@@ -55,11 +55,11 @@ static grebe_vectors some_rows(const struct fixture *f, size_t begin, size_t n)
     return v;
 }
 
-static grebe_index *flat(struct fixture *f, grebe_metric metric)
+static grebe_ann_index *flat(struct fixture *f, grebe_metric metric)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = NULL;
-    assert_ok(grebe_index_new(f->ctx, GREBE_INDEX_FLAT, metric, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
+    grebe_ann_index *x = NULL;
+    assert_ok(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_FLAT, metric, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
     return x;
 }
 
@@ -67,101 +67,101 @@ static void ids_are_the_positions_or_the_callers(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
     grebe_vectors first = some_rows(f, 0, 100), second = some_rows(f, 100, 100), query = some_rows(f, 150, 1);
     int64_t given[100], found[2];
     float distances[2];
     for (int i = 0; i < 100; i++) {
         given[i] = INT64_MIN + 1000 * i;
     }
-    assert_ok(grebe_index_add(x, &first, NULL, NULL, &err));
-    assert_ok(grebe_index_add(x, &second, given, NULL, &err));
-    assert_ok(grebe_index_search(x, &query, 2, NULL, found, distances, &err));
+    assert_ok(grebe_ann_index_add(x, &first, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &second, given, NULL, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 2, NULL, found, distances, &err));
     assert_int_equal(found[0], given[50]);
     assert_true(distances[0] == 0);
     query = some_rows(f, 7, 1);
-    assert_ok(grebe_index_search(x, &query, 1, NULL, found, distances, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 1, NULL, found, distances, &err));
     assert_int_equal(found[0], 7);
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
 }
 
 static void an_id_comes_once_and_is_free_after_removal(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_L2);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_L2);
     grebe_vectors rows = some_rows(f, 0, 2), more = some_rows(f, 10, 2), query = some_rows(f, 11, 1);
     int64_t twice[2] = { 5, 5 }, a[2] = { 5, 6 }, b[2] = { 9, 6 }, c[2] = { 6, 7 }, found[1], gone[3] = { 6, 77, 6 };
     float distance[1];
     size_t n = 0;
-    grebe_index_stats stats = GREBE_INDEX_STATS_INIT;
-    assert_int_equal(grebe_index_add(x, &rows, twice, NULL, &err), GREBE_EEXISTS);
+    grebe_ann_index_stats stats = GREBE_ANN_INDEX_STATS_INIT;
+    assert_int_equal(grebe_ann_index_add(x, &rows, twice, NULL, &err), GREBE_EEXISTS);
     assert_non_null(strstr(err.message, "ids[1]"));
-    assert_ok(grebe_index_get_stats(x, &stats, &err));
+    assert_ok(grebe_ann_index_get_stats(x, &stats, &err));
     assert_int_equal(stats.rows, 0); /* nothing stays of what failed */
-    assert_ok(grebe_index_add(x, &rows, a, NULL, &err));
-    assert_int_equal(grebe_index_add(x, &more, b, NULL, &err), GREBE_EEXISTS);
-    assert_ok(grebe_index_remove(x, gone, 3, &n, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, a, NULL, &err));
+    assert_int_equal(grebe_ann_index_add(x, &more, b, NULL, &err), GREBE_EEXISTS);
+    assert_ok(grebe_ann_index_remove(x, gone, 3, &n, &err));
     assert_int_equal(n, 1);
-    assert_ok(grebe_index_add(x, &more, c, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &more, c, NULL, &err));
     query = some_rows(f, 10, 1);
-    assert_ok(grebe_index_search(x, &query, 1, NULL, found, distance, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 1, NULL, found, distance, &err));
     assert_int_equal(found[0], 6);
     assert_true(distance[0] == 0);
     /* the id now means the new row: removing it again takes that one */
-    assert_ok(grebe_index_remove(x, gone, 1, &n, &err));
+    assert_ok(grebe_ann_index_remove(x, gone, 1, &n, &err));
     assert_int_equal(n, 1);
-    assert_ok(grebe_index_search(x, &query, 1, NULL, found, distance, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 1, NULL, found, distance, &err));
     assert_true(found[0] != 6);
-    assert_ok(grebe_index_get_stats(x, &stats, &err));
+    assert_ok(grebe_ann_index_get_stats(x, &stats, &err));
     assert_int_equal(stats.rows, 2);
     assert_int_equal(stats.removed, 2);
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
 }
 
 static void removed_default_ids_are_not_found(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_L2), *y = NULL;
+    grebe_ann_index *x = flat(f, GREBE_METRIC_L2), *y = NULL;
     grebe_vectors rows = some_rows(f, 0, 100), query = some_rows(f, 42, 1);
     int64_t gone[1] = { 42 }, found[1];
     float distance[1];
     size_t n = 9;
-    assert_ok(grebe_index_add(x, &rows, NULL, NULL, &err));
-    assert_ok(grebe_index_remove(x, gone, 1, &n, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_remove(x, gone, 1, &n, &err));
     assert_int_equal(n, 1);
-    assert_ok(grebe_index_remove(x, gone, 1, &n, &err));
+    assert_ok(grebe_ann_index_remove(x, gone, 1, &n, &err));
     assert_int_equal(n, 0);
-    assert_ok(grebe_index_save(x, f->path, false, &err));
-    assert_ok(grebe_index_open(f->ctx, f->path, false, &y, &err));
-    assert_ok(grebe_index_search(y, &query, 1, NULL, found, distance, &err));
+    assert_ok(grebe_ann_index_save(x, f->path, false, &err));
+    assert_ok(grebe_ann_index_open(f->ctx, f->path, false, &y, &err));
+    assert_ok(grebe_ann_index_search(y, &query, 1, NULL, found, distance, &err));
     assert_true(found[0] != 42 && distance[0] > 0);
-    assert_ok(grebe_index_remove(y, gone, 1, &n, &err));
+    assert_ok(grebe_ann_index_remove(y, gone, 1, &n, &err));
     assert_int_equal(n, 0); /* remembered by the file */
-    grebe_index_close(x);
-    grebe_index_close(y);
+    grebe_ann_index_close(x);
+    grebe_ann_index_close(y);
 }
 
 static void filters_by_bits_and_by_ids_agree(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
     grebe_vectors rows = some_rows(f, 0, ROWS), queries = some_rows(f, 20, 9);
-    grebe_index_search_options by_bits = GREBE_INDEX_SEARCH_OPTIONS_INIT, by_ids = GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    grebe_ann_index_search_options by_bits = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT, by_ids = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     uint64_t bits[2] = { 0, 0 };
     int64_t only[3] = { 3, 69, 1000000 }, a[9 * 4], b[9 * 4];
     float d[9 * 4], e[9 * 4];
-    assert_ok(grebe_index_add(x, &rows, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
     bits[0] = 1u << 3;
     bits[1] = 1u << 5 | UINT64_C(1) << 60; /* bit 124 is not covered below */
     by_bits.allow = bits;
     by_bits.allow_bits = 100;
     by_ids.ids = only;
     by_ids.n_ids = 3;
-    assert_ok(grebe_index_search(x, &queries, 4, &by_bits, a, d, &err));
-    assert_ok(grebe_index_search(x, &queries, 4, &by_ids, b, e, &err));
+    assert_ok(grebe_ann_index_search(x, &queries, 4, &by_bits, a, d, &err));
+    assert_ok(grebe_ann_index_search(x, &queries, 4, &by_ids, b, e, &err));
     for (int i = 0; i < 9; i++) {
         assert_true((a[4 * i] == 3 && a[4 * i + 1] == 69) || (a[4 * i] == 69 && a[4 * i + 1] == 3));
         assert_int_equal(a[4 * i + 2], -1);
@@ -170,63 +170,63 @@ static void filters_by_bits_and_by_ids_agree(void **state)
     assert_memory_equal(a, b, sizeof a);
     assert_memory_equal(d, e, sizeof d);
     by_ids.n_ids = 0; /* an empty list allows nothing */
-    assert_ok(grebe_index_search(x, &queries, 4, &by_ids, b, e, &err));
+    assert_ok(grebe_ann_index_search(x, &queries, 4, &by_ids, b, e, &err));
     assert_int_equal(b[0], -1);
     by_ids.allow = bits;
-    assert_int_equal(grebe_index_search(x, &queries, 4, &by_ids, b, e, &err), GREBE_EINVAL);
-    grebe_index_close(x);
+    assert_int_equal(grebe_ann_index_search(x, &queries, 4, &by_ids, b, e, &err), GREBE_EINVAL);
+    grebe_ann_index_close(x);
 }
 
 static void bad_input_is_refused_by_name(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_ANGULAR), *y = NULL;
+    grebe_ann_index *x = flat(f, GREBE_METRIC_ANGULAR), *y = NULL;
     grebe_vectors rows = some_rows(f, 0, 10), bad = some_rows(f, 0, 10), query = some_rows(f, 0, 1);
     float broken[2][DIM] = { { 0 } };
     int64_t found[20];
     float distances[20];
-    assert_int_equal(grebe_index_search(x, &query, 3, NULL, found, distances, &err), GREBE_OK); /* empty */
+    assert_int_equal(grebe_ann_index_search(x, &query, 3, NULL, found, distances, &err), GREBE_OK); /* empty */
     assert_int_equal(found[2], -1);
-    assert_ok(grebe_index_add(x, &rows, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
     bad.dim = DIM - 1;
-    assert_int_equal(grebe_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
     assert_non_null(strstr(err.message, "expected 7 components, found 6"));
     bad = some_rows(f, 0, 2);
     bad.data = broken;
     broken[1][3] = NAN;
-    assert_int_equal(grebe_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
     assert_non_null(strstr(err.message, "row 1, component 3"));
     broken[1][3] = -INFINITY;
-    assert_int_equal(grebe_index_search(x, &bad, 1, NULL, found, distances, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_search(x, &bad, 1, NULL, found, distances, &err), GREBE_EINVAL);
     assert_non_null(strstr(err.message, "query 1, component 3: expected a finite number, found -infinity"));
     bad = some_rows(f, 0, 1);
     bad.elem = (grebe_elem)77;
-    assert_int_equal(grebe_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
     bad = some_rows(f, 0, 2);
     bad.stride = 8;
-    assert_int_equal(grebe_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &bad, NULL, NULL, &err), GREBE_EINVAL);
     bad = some_rows(f, 0, 1);
     bad.rows = (uint64_t)1 << 32;
-    assert_int_equal(grebe_index_add(x, &bad, NULL, NULL, &err), GREBE_ELIMIT);
-    assert_int_equal(grebe_index_search(x, &query, SIZE_MAX, NULL, found, distances, &err), GREBE_ELIMIT);
-    assert_ok(grebe_index_search(x, &query, 0, NULL, NULL, NULL, &err)); /* k = 0 */
-    assert_ok(grebe_index_search(x, &query, 20, NULL, found, distances, &err)); /* k > n */
+    assert_int_equal(grebe_ann_index_add(x, &bad, NULL, NULL, &err), GREBE_ELIMIT);
+    assert_int_equal(grebe_ann_index_search(x, &query, SIZE_MAX, NULL, found, distances, &err), GREBE_ELIMIT);
+    assert_ok(grebe_ann_index_search(x, &query, 0, NULL, NULL, NULL, &err)); /* k = 0 */
+    assert_ok(grebe_ann_index_search(x, &query, 20, NULL, found, distances, &err)); /* k > n */
     assert_int_equal(found[10], -1);
-    assert_int_equal(grebe_index_new(f->ctx, GREBE_INDEX_SPARSE, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
-    assert_int_equal(grebe_index_new(f->ctx, GREBE_INDEX_FLAT, GREBE_METRIC_HAMMING, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
-    assert_int_equal(grebe_index_new(f->ctx, (grebe_index_kind)9, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_SPARSE, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_FLAT, GREBE_METRIC_HAMMING, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_new(f->ctx, (grebe_ann_index_kind)9, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &y, &err), GREBE_EINVAL);
     const char *params[1] = { "eff=10" };
-    assert_int_equal(grebe_index_new(f->ctx, GREBE_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, params, 1, 0, &y, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, params, 1, 0, &y, &err), GREBE_EINVAL);
     assert_null(y);
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
 }
 
 static void unaligned_rows_and_other_types_are_taken(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
     unsigned char *bytes = malloc(sizeof f->rows + 1);
     double wide[DIM];
     grebe_vectors rows = some_rows(f, 0, ROWS), query = some_rows(f, 0, 1);
@@ -234,54 +234,54 @@ static void unaligned_rows_and_other_types_are_taken(void **state)
     float distance[1];
     memcpy(bytes + 1, f->rows, sizeof f->rows);
     rows.data = bytes + 1;
-    assert_ok(grebe_index_add(x, &rows, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
     for (int j = 0; j < DIM; j++) {
         wide[j] = (double)f->rows[123][j];
     }
     query.elem = GREBE_ELEM_F64;
     query.data = wide;
-    assert_ok(grebe_index_search(x, &query, 1, NULL, found, distance, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 1, NULL, found, distance, &err));
     assert_int_equal(found[0], 123);
     assert_true(distance[0] == 0);
     free(bytes);
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
 }
 
 static void zero_rows_under_angular_have_distance_one(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_ANGULAR);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_ANGULAR);
     float rows[2][DIM] = { { 0 }, { -1, 0, 0, 0, 0, 0, 0 } }, query[DIM] = { 2, 0, 0, 0, 0, 0, 0 };
     grebe_vectors v = some_rows(f, 0, 2), q = some_rows(f, 0, 1);
     int64_t found[2];
     float distances[2];
     v.data = rows;
     q.data = query;
-    assert_ok(grebe_index_add(x, &v, NULL, NULL, &err));
-    assert_ok(grebe_index_search(x, &q, 2, NULL, found, distances, &err));
+    assert_ok(grebe_ann_index_add(x, &v, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_search(x, &q, 2, NULL, found, distances, &err));
     assert_int_equal(found[0], 0);
     assert_true(distances[0] == 1.0f && distances[1] == 2.0f);
     q.data = rows[0];
-    assert_ok(grebe_index_search(x, &q, 2, NULL, found, distances, &err));
+    assert_ok(grebe_ann_index_search(x, &q, 2, NULL, found, distances, &err));
     assert_int_equal(found[0], 0); /* both at distance 1: the one added first */
     assert_true(distances[0] == 1.0f && distances[1] == 1.0f);
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
 }
 
 static void a_range_has_what_an_exact_search_has(void **state)
 {
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
+    grebe_ann_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
     grebe_vectors rows = some_rows(f, 0, ROWS), queries = some_rows(f, 0, 5);
     static int64_t found[5 * ROWS];
     static float distances[5 * ROWS];
-    grebe_index_range r = { 0 };
-    assert_ok(grebe_index_add(x, &rows, NULL, NULL, &err));
-    assert_ok(grebe_index_search(x, &queries, ROWS, NULL, found, distances, &err));
+    grebe_ann_index_range r = { 0 };
+    assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_search(x, &queries, ROWS, NULL, found, distances, &err));
     float radius = distances[40];
-    assert_ok(grebe_index_range_search(x, &queries, radius, NULL, &r, &err));
+    assert_ok(grebe_ann_index_range_search(x, &queries, radius, NULL, &r, &err));
     assert_int_equal(r.queries, 5);
     assert_int_equal(r.offsets[1], 41);
     for (int q = 0; q < 5; q++) {
@@ -290,10 +290,10 @@ static void a_range_has_what_an_exact_search_has(void **state)
         }
         assert_true(distances[q * ROWS + (r.offsets[q + 1] - r.offsets[q])] > radius);
     }
-    grebe_index_range_free(&r);
-    grebe_index_range_free(&r);
-    assert_int_equal(grebe_index_range_search(x, &queries, NAN, NULL, &r, &err), GREBE_EINVAL);
-    grebe_index_close(x);
+    grebe_ann_index_range_free(&r);
+    grebe_ann_index_range_free(&r);
+    assert_int_equal(grebe_ann_index_range_search(x, &queries, NAN, NULL, &r, &err), GREBE_EINVAL);
+    grebe_ann_index_close(x);
 }
 
 static void ids_of_a_file_are_checked(void **state)

@@ -11,7 +11,7 @@
 #include "base/context_internal.h"
 #include "base/endian.h"
 #include "base/hash.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 #include "index/index_layout.h"
 
 enum { DIM = 9, ROWS = 120, K = 5 };
@@ -89,53 +89,53 @@ static void seal(unsigned char *bytes, size_t len)
 static bool use(struct fixture *f, bool is_sparse, const unsigned char *bytes, size_t len)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = NULL;
+    grebe_ann_index *x = NULL;
     grebe_vectors q = example(is_sparse, 3);
     int64_t found[3 * K];
     float distances[3 * K];
-    grebe_index_range r = { 0 };
-    grebe_index_search_options o = GREBE_INDEX_SEARCH_OPTIONS_INIT;
+    grebe_ann_index_range r = { 0 };
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     uint64_t bits[2] = { 0x5555, 0xffff };
     test_write_file(f->bad, bytes, len);
     o.allow = bits;
     o.allow_bits = ROWS;
-    if (grebe_index_open(f->ctx, f->bad, false, &x, &err) != GREBE_OK) {
+    if (grebe_ann_index_open(f->ctx, f->bad, false, &x, &err) != GREBE_OK) {
         assert_true(err.message[0] != '\0');
         return false;
     }
-    grebe_status st = grebe_index_search(x, &q, K, NULL, found, distances, &err);
-    st = grebe_index_search(x, &q, K, &o, found, distances, &err);
-    st = grebe_index_range_search(x, &q, 8.0f, NULL, &r, &err);
-    grebe_index_range_free(&r);
+    grebe_status st = grebe_ann_index_search(x, &q, K, NULL, found, distances, &err);
+    st = grebe_ann_index_search(x, &q, K, &o, found, distances, &err);
+    st = grebe_ann_index_range_search(x, &q, 8.0f, NULL, &r, &err);
+    grebe_ann_index_range_free(&r);
     int64_t gone[1] = { 4 };
-    st = grebe_index_remove(x, gone, 1, NULL, &err);
+    st = grebe_ann_index_remove(x, gone, 1, NULL, &err);
     q = example(is_sparse, 8);
     int64_t ids[8] = { 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007 };
-    st = grebe_index_add(x, &q, ids, NULL, &err);
+    st = grebe_ann_index_add(x, &q, ids, NULL, &err);
     (void)st; /* whatever it is */
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
     return true;
 }
 
-static void attack(struct fixture *f, grebe_index_kind kind, const char *const *params, size_t n_params)
+static void attack(struct fixture *f, grebe_ann_index_kind kind, const char *const *params, size_t n_params)
 {
-    bool is_sparse = kind == GREBE_INDEX_SPARSE;
+    bool is_sparse = kind == GREBE_ANN_INDEX_SPARSE;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = NULL;
+    grebe_ann_index *x = NULL;
     grebe_vectors rows = example(is_sparse, ROWS);
     size_t len = 0;
     uint64_t seed = test_seed();
-    assert_ok(grebe_index_new(f->ctx, kind, is_sparse ? GREBE_METRIC_IP : GREBE_METRIC_L2, GREBE_ELEM_F32, params,
+    assert_ok(grebe_ann_index_new(f->ctx, kind, is_sparse ? GREBE_METRIC_IP : GREBE_METRIC_L2, GREBE_ELEM_F32, params,
                               n_params, 1, &x, &err));
     int64_t ids[ROWS];
     for (int i = 0; i < ROWS; i++) {
         ids[i] = 3 * i;
     }
-    assert_ok(grebe_index_add(x, &rows, ids, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &rows, ids, NULL, &err));
     int64_t gone[1] = { 6 };
-    assert_ok(grebe_index_remove(x, gone, 1, NULL, &err));
-    assert_ok(grebe_index_save(x, f->path, false, &err));
-    grebe_index_close(x);
+    assert_ok(grebe_ann_index_remove(x, gone, 1, NULL, &err));
+    assert_ok(grebe_ann_index_save(x, f->path, false, &err));
+    grebe_ann_index_close(x);
     unsigned char *good = test_read_file(f->path, &len), *bad = malloc(len);
     memcpy(bad, good, len);
     seal(bad, len);
@@ -184,36 +184,36 @@ static void attack(struct fixture *f, grebe_index_kind kind, const char *const *
     free(bad);
 }
 
-static void flat(void **state) { attack(*state, GREBE_INDEX_FLAT, NULL, 0); }
-static void sparse(void **state) { attack(*state, GREBE_INDEX_SPARSE, NULL, 0); }
+static void flat(void **state) { attack(*state, GREBE_ANN_INDEX_FLAT, NULL, 0); }
+static void sparse(void **state) { attack(*state, GREBE_ANN_INDEX_SPARSE, NULL, 0); }
 
 static void hnsw(void **state)
 {
     const char *params[2] = { "M=4", "quant=sq8" };
-    attack(*state, GREBE_INDEX_HNSW, params, 1);
-    attack(*state, GREBE_INDEX_HNSW, params, 2);
+    attack(*state, GREBE_ANN_INDEX_HNSW, params, 1);
+    attack(*state, GREBE_ANN_INDEX_HNSW, params, 2);
 }
 
 static void graph(void **state)
 {
     const char *params[2] = { "degree=8", "quant=sq8" };
-    attack(*state, GREBE_INDEX_GRAPH, params, 1);
-    attack(*state, GREBE_INDEX_GRAPH, params, 2);
+    attack(*state, GREBE_ANN_INDEX_GRAPH, params, 1);
+    attack(*state, GREBE_ANN_INDEX_GRAPH, params, 2);
 }
 
 static void ivf(void **state)
 {
     static const char *const quants[] = { "quant=none", "quant=sq8", "quant=sq4", "quant=pq4", "quant=rabitq" };
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = NULL;
+    grebe_ann_index *x = NULL;
     struct fixture *f = *state;
-    if (grebe_index_new(f->ctx, GREBE_INDEX_IVF, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &x, &err) != GREBE_OK) {
+    if (grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_IVF, GREBE_METRIC_L2, GREBE_ELEM_F32, NULL, 0, 0, &x, &err) != GREBE_OK) {
         skip();
     }
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
     for (int i = 0; i < 5; i++) {
         const char *params[2] = { "lists=6", quants[i] };
-        attack(*state, GREBE_INDEX_IVF, params, 2);
+        attack(*state, GREBE_ANN_INDEX_IVF, params, 2);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/context_internal.h"
-#include "grebe/index.h"
+#include "grebe/ann_index.h"
 #include "index/sparse_lists.h"
 #include "index/sparse_scan.h"
 
@@ -143,24 +143,24 @@ static void exact_search_equals_the_oracle(void **state)
         struct rows base = random_rows(round == 0 ? 3 : 700, round < 4 ? 60 : 4000000, round % 2 != 0, &seed);
         struct rows queries = random_rows(20, round < 4 ? 60 : 4000000, round % 3 == 1, &seed);
         grebe_vectors b = vectors_of(&base), q = vectors_of(&queries);
-        grebe_index *x = NULL;
+        grebe_ann_index *x = NULL;
         enum { K = 11 };
         int64_t ids[20 * K], again[20 * K];
         float distances[20 * K], other[20 * K];
         const char *exact[1] = { "exact=1" };
-        grebe_index_search_options o = GREBE_INDEX_SEARCH_OPTIONS_INIT;
+        grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
         o.params = exact;
         o.n_params = 1;
-        assert_ok(grebe_index_new(ctx, GREBE_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
-        assert_ok(grebe_index_add(x, &b, NULL, NULL, &err));
-        assert_ok(grebe_index_search(x, &q, K, &o, ids, distances, &err));
+        assert_ok(grebe_ann_index_new(ctx, GREBE_ANN_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
+        assert_ok(grebe_ann_index_add(x, &b, NULL, NULL, &err));
+        assert_ok(grebe_ann_index_search(x, &q, K, &o, ids, distances, &err));
         for (size_t i = 0; i < 20; i++) {
             check_exact(&base, &queries, i, K, ids + i * K, distances + i * K);
         }
         o.call.threads = 4;
-        assert_ok(grebe_index_search(x, &q, K, &o, again, other, &err));
+        assert_ok(grebe_ann_index_search(x, &q, K, &o, again, other, &err));
         assert_memory_equal(ids, again, sizeof ids);
-        grebe_index_close(x);
+        grebe_ann_index_close(x);
         free_rows(&base);
         free_rows(&queries);
     }
@@ -172,7 +172,7 @@ static void a_term_twice_is_refused_and_any_order_taken(void **state)
     (void)state;
     grebe_context *ctx = NULL;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_index *x = NULL;
+    grebe_ann_index *x = NULL;
     int64_t offsets[3] = { 0, 3, 5 };
     uint32_t terms[5] = { 9, 0xffffffff, 4, 4, 9 };
     float values[5] = { 1, 2, 4, 1, 1 };
@@ -180,24 +180,24 @@ static void a_term_twice_is_refused_and_any_order_taken(void **state)
     int64_t found[2];
     float distances[2];
     assert_ok(context_new(NULL, &ctx, &err));
-    assert_ok(grebe_index_new(ctx, GREBE_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
+    assert_ok(grebe_ann_index_new(ctx, GREBE_ANN_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
     v.rows = 2;
     v.offsets = offsets;
     v.terms = terms;
     v.values = values;
-    assert_ok(grebe_index_add(x, &v, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_add(x, &v, NULL, NULL, &err));
     grebe_vectors query = v;
     query.rows = 1;
-    assert_ok(grebe_index_search(x, &query, 2, NULL, found, distances, &err));
+    assert_ok(grebe_ann_index_search(x, &query, 2, NULL, found, distances, &err));
     assert_int_equal(found[0], 0);
     assert_true(distances[0] == 1.0f - (1 + 4 + 16));
     terms[1] = 9;
-    assert_int_equal(grebe_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
     assert_non_null(strstr(err.message, "found 9 twice"));
     offsets[1] = 6;
-    assert_int_equal(grebe_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
+    assert_int_equal(grebe_ann_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
     assert_non_null(strstr(err.message, "offsets[2]"));
-    grebe_index_close(x);
+    grebe_ann_index_close(x);
     context_free(ctx);
 }
 
@@ -212,7 +212,7 @@ static void every_failing_allocation_is_an_error(void **state)
         struct test_allocator t;
         grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
         grebe_context *ctx = NULL;
-        grebe_index *x = NULL;
+        grebe_ann_index *x = NULL;
         grebe_error err = GREBE_ERROR_INIT;
         int64_t found[6];
         float distances[6];
@@ -221,13 +221,13 @@ static void every_failing_allocation_is_an_error(void **state)
         t.fail_at = (size_t)n;
         grebe_status st = context_new(&o, &ctx, &err);
         if (st == GREBE_OK) {
-            st = grebe_index_new(ctx, GREBE_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 1, &x, &err);
+            st = grebe_ann_index_new(ctx, GREBE_ANN_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 1, &x, &err);
         }
-        st = st == GREBE_OK ? grebe_index_add(x, &b, NULL, NULL, &err) : st;
-        st = st == GREBE_OK ? grebe_index_search(x, &q, 2, NULL, found, distances, &err) : st;
+        st = st == GREBE_OK ? grebe_ann_index_add(x, &b, NULL, NULL, &err) : st;
+        st = st == GREBE_OK ? grebe_ann_index_search(x, &q, 2, NULL, found, distances, &err) : st;
         assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
         is_through = st == GREBE_OK;
-        grebe_index_close(x);
+        grebe_ann_index_close(x);
         context_free(ctx);
         assert_int_equal(t.n_live, 0);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GREBE_INDEX_H
-#define GREBE_INDEX_H
+#ifndef GREBE_ANN_INDEX_H
+#define GREBE_ANN_INDEX_H
 
 /*
  * Indexes over vectors: exact, graphs, inverted files, sparse terms. Rows come from the caller's memory; a row has a
@@ -16,15 +16,15 @@
 extern "C" {
 #endif
 
-typedef struct grebe_index grebe_index;
+typedef struct grebe_ann_index grebe_ann_index;
 
-typedef enum grebe_index_kind {
-    GREBE_INDEX_FLAT = 0,  /**< every row is compared: exact */
-    GREBE_INDEX_HNSW = 1,  /**< a graph over the rows */
-    GREBE_INDEX_GRAPH = 2, /**< a graph walked over small codes, the best ranked again over the rows */
-    GREBE_INDEX_IVF = 3,   /**< lists of rows around centres, plain or as codes */
-    GREBE_INDEX_SPARSE = 4 /**< lists of rows by term, for sparse rows */
-} grebe_index_kind;
+typedef enum grebe_ann_index_kind {
+    GREBE_ANN_INDEX_FLAT = 0,  /**< every row is compared: exact */
+    GREBE_ANN_INDEX_HNSW = 1,  /**< a graph over the rows */
+    GREBE_ANN_INDEX_GRAPH = 2, /**< a graph walked over small codes, the best ranked again over the rows */
+    GREBE_ANN_INDEX_IVF = 3,   /**< lists of rows around centres, plain or as codes */
+    GREBE_ANN_INDEX_SPARSE = 4 /**< lists of rows by term, for sparse rows */
+} grebe_ann_index_kind;
 
 /** How rows are compared. Smaller is nearer for all of them. */
 typedef enum grebe_metric {
@@ -52,8 +52,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_metric_parse(const char *name, gre
 /** @return A static name; NULL for an unknown number. */
 GREBE_API const char *grebe_metric_name(grebe_metric metric);
 /** "flat", "hnsw", "graph", "ivf", "sparse". */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_kind_parse(const char *name, grebe_index_kind *out, grebe_error *err);
-GREBE_API const char *grebe_index_kind_name(grebe_index_kind kind);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_kind_parse(const char *name, grebe_ann_index_kind *out, grebe_error *err);
+GREBE_API const char *grebe_ann_index_kind_name(grebe_ann_index_kind kind);
 
 /** Rows of the caller, borrowed for the call: dense, or (offsets not NULL) sparse. */
 typedef struct grebe_vectors {
@@ -81,15 +81,15 @@ typedef struct grebe_vectors {
  * @param params  "name=value", shape [n_params]; which there are, docs/guide/ann.md and grebe-ann(1) say for each
  *                kind ("M=16", "quant=sq8", …). Borrowed for the call.
  * @param threads Of building, unless a call says otherwise; 0: the context's.
- * @param out     Owned by the caller, grebe_index_close().
+ * @param out     Owned by the caller, grebe_ann_index_close().
  * @return GREBE_OK; GREBE_EINVAL (a parameter, a metric that the kind or the element type does not have); GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_new(grebe_context *ctx, grebe_index_kind kind, grebe_metric metric,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, grebe_metric metric,
                                                         grebe_elem elem, const char *const *params, size_t n_params,
-                                                        uint32_t threads, grebe_index **out, grebe_error *err);
+                                                        uint32_t threads, grebe_ann_index **out, grebe_error *err);
 
 /** @param index NULL is accepted. */
-GREBE_API void grebe_index_close(grebe_index *index);
+GREBE_API void grebe_ann_index_close(grebe_ann_index *index);
 
 /**
  * Add rows. The first call fixes the number of components and trains what has to be trained (centres, codes), so it
@@ -102,7 +102,7 @@ GREBE_API void grebe_index_close(grebe_index *index);
  * @return GREBE_OK; GREBE_EINVAL (components, a NaN or infinite component: row and component are named);
  *         GREBE_EEXISTS (an id); GREBE_ELIMIT (above 2^31 - 1 rows); GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_add(grebe_index *index, const grebe_vectors *rows, const int64_t *ids,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *rows, const int64_t *ids,
                                                         const grebe_call_options *options, grebe_error *err);
 
 /**
@@ -110,11 +110,11 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_add(grebe_index *index, cons
  *
  * @param n_removed How many of the ids were there; may be NULL. Ids that are not there are passed over.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_remove(grebe_index *index, const int64_t *ids, size_t n,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, size_t n,
                                                            size_t *n_removed, grebe_error *err);
 
 /** How to search. Fields beyond struct_size take their defaults. */
-typedef struct grebe_index_search_options {
+typedef struct grebe_ann_index_search_options {
     uint32_t struct_size;
     const char *const *params; /**< "ef=64", "nprobe=8", …; shape [n_params] */
     size_t n_params;
@@ -129,10 +129,10 @@ typedef struct grebe_index_search_options {
     size_t n_ids;
 
     grebe_call_options call; /**< threads share the queries */
-} grebe_index_search_options;
-#define GREBE_INDEX_SEARCH_OPTIONS_INIT                                                  \
+} grebe_ann_index_search_options;
+#define GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT                                                  \
     {                                                                                    \
-        sizeof(grebe_index_search_options), NULL, 0, NULL, 0, NULL, 0, GREBE_CALL_OPTIONS_INIT \
+        sizeof(grebe_ann_index_search_options), NULL, 0, NULL, 0, NULL, 0, GREBE_CALL_OPTIONS_INIT \
     }
 
 /**
@@ -144,35 +144,35 @@ typedef struct grebe_index_search_options {
  * @return GREBE_OK; GREBE_EINVAL (components, NaN or infinite, a parameter); GREBE_ECORRUPT (of a file);
  *         GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_search(grebe_index *index, const grebe_vectors *queries, size_t k,
-                                                           const grebe_index_search_options *options, int64_t *ids,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_search(grebe_ann_index *index, const grebe_vectors *queries, size_t k,
+                                                           const grebe_ann_index_search_options *options, int64_t *ids,
                                                            float *distances, grebe_error *err);
 
 /** Rows within a radius, of several queries: of query i those from offsets[i] to offsets[i + 1]. */
-typedef struct grebe_index_range {
+typedef struct grebe_ann_index_range {
     uint64_t queries;
     const int64_t *offsets; /**< shape [queries + 1] */
     const int64_t *ids;
     const float *distances; /**< ascending within a query */
     void *owner;
-} grebe_index_range;
+} grebe_ann_index_range;
 
 /**
  * Every row with a distance up to and with `radius` (approximate kinds may miss some).
  *
- * @param out Owned; grebe_index_range_free(). Zeroed after a failure.
- * @return As grebe_index_search(); GREBE_EUNSUPPORTED when the kind has no such search.
+ * @param out Owned; grebe_ann_index_range_free(). Zeroed after a failure.
+ * @return As grebe_ann_index_search(); GREBE_EUNSUPPORTED when the kind has no such search.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_range_search(grebe_index *index, const grebe_vectors *queries,
-                                                                 float radius, const grebe_index_search_options *options,
-                                                                 grebe_index_range *out, grebe_error *err);
-GREBE_API void grebe_index_range_free(grebe_index_range *range); /**< idempotent */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_range_search(grebe_ann_index *index, const grebe_vectors *queries,
+                                                                 float radius, const grebe_ann_index_search_options *options,
+                                                                 grebe_ann_index_range *out, grebe_error *err);
+GREBE_API void grebe_ann_index_range_free(grebe_ann_index_range *range); /**< idempotent */
 
 /**
  * Save as one file with checksums. It appears whole or not at all; an older file of that name is replaced.
  * @return GREBE_OK; GREBE_EIO; GREBE_ELIMIT (full disk); GREBE_EACCES and the like; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_save(grebe_index *index, const char *path, bool durable,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_save(grebe_ann_index *index, const char *path, bool durable,
                                                          grebe_error *err);
 
 /**
@@ -181,24 +181,24 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_save(grebe_index *index, con
  * @param deep Verify every checksum first (small files are always verified whole).
  * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (made by a later version); GREBE_EIO; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_open(grebe_context *ctx, const char *path, bool deep,
-                                                         grebe_index **out, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep,
+                                                         grebe_ann_index **out, grebe_error *err);
 
-typedef struct grebe_index_stats {
+typedef struct grebe_ann_index_stats {
     uint32_t struct_size;
-    grebe_index_kind kind;
+    grebe_ann_index_kind kind;
     grebe_metric metric;
     grebe_elem elem;
     uint32_t dim;          /**< 0 until the first rows; sparse: 0 */
     uint64_t rows;         /**< that can be found */
     uint64_t removed;
     uint64_t bytes_vectors, bytes_codes, bytes_links, bytes_other;
-} grebe_index_stats;
-#define GREBE_INDEX_STATS_INIT \
+} grebe_ann_index_stats;
+#define GREBE_ANN_INDEX_STATS_INIT \
     {                         \
-        sizeof(grebe_index_stats), GREBE_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(grebe_ann_index_stats), GREBE_ANN_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
     }
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_index_get_stats(const grebe_index *index, grebe_index_stats *out,
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_get_stats(const grebe_ann_index *index, grebe_ann_index_stats *out,
                                                              grebe_error *err);
 
 #ifdef __cplusplus
