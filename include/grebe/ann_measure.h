@@ -19,16 +19,26 @@ extern "C" {
 /** Measured cases, in the order they were added. One thread at a time. */
 typedef struct grebe_ann_report grebe_ann_report;
 
-/** @param out Owned, grebe_ann_report_free(). */
+/**
+ * An empty report.
+ *
+ * @param ctx Borrowed; must outlive the report.
+ * @param out Owned, grebe_ann_report_free().
+ * @return GREBE_OK; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_new(grebe_context *ctx, grebe_ann_report **out, grebe_error *err);
 /** @param report NULL is accepted. */
 GREBE_API void grebe_ann_report_free(grebe_ann_report *report);
-/** Add the cases of a JSON file that grebe_ann_report_print() or VSAG's eval_performance wrote. */
+/**
+ * Add the cases of a JSON file that grebe_ann_report_print() or VSAG's eval_performance wrote.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT (a place in the text); GREBE_ELIMIT; GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_load(grebe_ann_report *report, const char *path, grebe_error *err);
+/** @return Cases. */
 GREBE_API uint64_t grebe_ann_report_count(const grebe_ann_report *report);
-/** The name of a case, borrowed from the report; NULL beyond the last. */
+/** @return The name of a case, borrowed from the report; NULL beyond the last. */
 GREBE_API const char *grebe_ann_report_name(const grebe_ann_report *report, uint64_t i);
-/** A number of a case by its key in JSON ("qps", "recall_avg", "latency_detail(ms).p99"); NaN: not measured, or unknown. */
+/** @return A number of a case by its key in JSON ("qps", "recall_avg", "latency_detail(ms).p99"); NaN: not measured, or unknown. */
 GREBE_API double grebe_ann_report_number(const grebe_ann_report *report, uint64_t i, const char *key);
 
 /**
@@ -39,9 +49,15 @@ GREBE_API double grebe_ann_report_number(const grebe_ann_report *report, uint64_
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_print(const grebe_ann_report *report, const char *form,
                                                               grebe_write_fn write, void *write_ctx, grebe_error *err);
-/** Whether a form and a sink ("stdout", "file://PATH", "appendfile://PATH") are legal: before something long is run. */
+/**
+ * Whether a form and a sink ("stdout", "file://PATH", "appendfile://PATH") are legal: before something long is run.
+ * @return GREBE_OK; GREBE_EINVAL.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_sink_check(const char *form, const char *sink, grebe_error *err);
-/** Print to a sink; "stdout" is what `write` stands for. Missing folders are made. */
+/**
+ * Print to a sink; "stdout" is what `write` stands for. Missing folders are made.
+ * @return As grebe_ann_report_print(); of a file GREBE_EIO or GREBE_ELIMIT (no space).
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_send(const grebe_ann_report *report, const char *form,
                                                              const char *sink, grebe_write_fn write, void *write_ctx,
                                                              grebe_error *err);
@@ -88,7 +104,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_evaluate(grebe_context *ctx, c
                                                            grebe_error *err);
 /**
  * As before, of a data set and a file of results: HDF5 of ann-benchmarks (times, neighbors, distances), npy, ivecs, ibin,
- * knn results. @param options per_query must be NULL.
+ * knn results.
+ *
+ * @param options per_query must be NULL; NULL: defaults. Borrowed.
+ * @return As grebe_ann_evaluate(); GREBE_ENOTFOUND, GREBE_ECORRUPT, GREBE_EIO of the file.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_evaluate_file(grebe_context *ctx, grebe_ann_data *data,
                                                                 const char *results_path,

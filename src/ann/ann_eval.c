@@ -148,8 +148,8 @@ struct curve {
 static void add_to_curve(struct curve *curve, double distance, bool is_true)
 {
     double at = curve->step > 0 ? floor((distance - curve->first) / curve->step) : 0;
-    for (size_t i = at < 0 ? 0 : at > THRESHOLDS ? THRESHOLDS : (size_t)at; i < THRESHOLDS; i++) {
-        if (distance < curve->first + (double)i * curve->step) {
+    for (size_t i = at < 0 ? 0 : at >= THRESHOLDS ? THRESHOLDS - 1 : (size_t)at; i < THRESHOLDS; i++) {
+        if (distance < curve->first + (double)i * curve->step || i + 1 == THRESHOLDS) {
             curve->n[i]++;
             curve->n_true[i] += is_true;
             return;

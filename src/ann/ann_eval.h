@@ -35,8 +35,9 @@ struct ann_ranges {
 /**
  * Range results against the complete ones. recall_avg: mean over queries that have any of found / all; precision: of
  * all results; average_precision: area under precision over recall of the results by growing distance, at 100
- * thresholds with trapezoids, as big-ann-benchmarks computes it (compute_AP in eval_range_search.py; its first threshold
- * is -0.001, ours lies 0.001 below the smallest distance, so that negative ones count).
+ * thresholds with trapezoids, after big-ann-benchmarks (compute_AP in eval_range_search.py). Two things differ: its first
+ * threshold is -0.001, ours lies 0.001 below the smallest distance, so that negative ones count; and its last leaves out
+ * the results at the greatest distance, so that complete results do not reach 1 there.
  */
 grebe_status ann_eval_ranges(struct ann_report *r, struct ann_case *c, const struct ann_ranges *truth,
                              const struct ann_ranges *found, grebe_error *err);

@@ -253,12 +253,12 @@ size_t number_put_fixed(char *dst, double v, int decimals)
     for (int i = 0; i < decimals; i++) {
         unit *= 10;
     }
-    double scaled = round(fabs(v) * (double)unit);
+    double scaled = fabs(v) * (double)unit + 0.5;
     if (!(scaled < 0x1p53)) { /* NaN and infinities too */
         return number_put_double(dst, v, &number_style_json);
     }
     uint64_t whole = (uint64_t)scaled / unit, rest = (uint64_t)scaled % unit;
-    if (v < 0 && scaled > 0) {
+    if (v < 0 && scaled >= 1) {
         dst[n++] = '-';
     }
     n += number_put_u64(dst + n, whole);

@@ -94,6 +94,9 @@ static void linear_ticks(struct plot_range *r, double low, double high)
     for (int i = 0; i <= 20; i++) {
         add_tick(r, r->low + i * step, decimals, false);
     }
+    double pad = (r->high - r->low) * 0.015; /* markers on the edge stay whole */
+    r->low -= pad;
+    r->high += pad;
 }
 
 static void log_ticks(struct plot_range *r, double low, double high)
@@ -150,7 +153,7 @@ void plot_range_set(struct plot_range *r, const struct plot_axis *axis, double l
     double pad = (r->high - r->low) * 0.04;
     pad = pad > 0 ? pad : 0.1;
     r->low -= pad;
-    r->high += axis->scale == PLOT_POWER && high >= 1 ? 0 : pad;
+    r->high += axis->scale == PLOT_POWER && high >= 1 ? pad / 3 : pad;
     nines_ticks(r);
 }
 

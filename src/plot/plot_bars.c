@@ -37,7 +37,7 @@ static void draw_row(struct plot_out *o, const struct plot_bars *b, const struct
     plot_put(o, "\" y=\"");
     plot_put_number(o, y + BAR - 3);
     plot_put(o, "\">");
-    plot_put_text(o, b->names[i], (size_t)(420 / (TEXT * 0.58)));
+    plot_put_text(o, b->names[i], (size_t)(420 / (TEXT * 0.61)));
     plot_putf(o, "</text><rect class=\"f%d\" rx=\"2\" height=\"%d\" x=\"", (int)(i % PLOT_COLORS), BAR);
     plot_put_number(o, left);
     plot_put(o, "\" y=\"");

@@ -156,7 +156,7 @@ static struct legend legend_of(const struct plot_chart *c)
 {
     double most = 0, room = PLOT_WIDTH - 48;
     for (size_t i = 0; i < c->n; i++) {
-        double w = fmin(plot_text_width(c->series[i].name, LEGEND_TEXT), PLOT_NAME_MAX * LEGEND_TEXT * 0.58);
+        double w = fmin(plot_text_width(c->series[i].name, LEGEND_TEXT), PLOT_NAME_MAX * LEGEND_TEXT * 0.61);
         most = fmax(most, w);
     }
     struct legend l = { .column = most + 48 };

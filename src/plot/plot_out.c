@@ -74,7 +74,7 @@ double plot_text_width(const char *text, double size)
     for (const char *p = text; *p != '\0'; p++) {
         n += ((unsigned char)*p & 0xc0) != 0x80;
     }
-    return n * size * 0.58;
+    return n * size * 0.61;
 }
 
 /* Colours that stay apart for most kinds of colour vision; the second set is for dark grounds. */
