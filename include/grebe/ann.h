@@ -192,6 +192,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_make(grebe_context *ctx, const
  * grebe_ann_content_of() to the old ones stay valid.
  *
  * @param options k, is_filtered, short_rows, finding and call count; NULL: defaults.
+ * @return As grebe_ann_make(); GREBE_EINVAL also when the data set was read without vectors.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_refill(grebe_ann_data *data, const grebe_ann_make_options *options,
                                                          grebe_error *err);
@@ -202,6 +203,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_refill(grebe_ann_data *data, c
  * @param content   layout, distance, base and queries count; labels when is_filtered. Borrowed.
  * @param ids       Written, shape [queries.n][k]; -1 behind the matches of a query that has fewer than k.
  * @param distances Written, shape [queries.n][k]; +inf there.
+ * @return GREBE_OK; GREBE_EINVAL (k, layout, distance); GREBE_ESCHEMA; GREBE_ENOMEM; GREBE_ECANCELLED.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_groundtruth(grebe_context *ctx, const grebe_ann_content *content,
                                                               uint64_t k, bool is_filtered, const grebe_call_options *call,

@@ -14,6 +14,7 @@
 #include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"
+#include "grebe/search.h"
 #include "grebe/source.h"
 #include "grebe/status.h"
 #include "grebe/table.h"

@@ -95,7 +95,7 @@ class Index:
     Searches may run on several threads at once; add, remove and save need the index alone. The GIL is released."""
 
     def __init__(self, kind="hnsw", metric="euclidean", *, dtype=None, threads=0, **params):
-        self._config = (kind, metric, dtype, tuple(_words(params)), threads or 0)
+        self._config = (kind, metric, dtype, tuple(words(params)), threads or 0)
         self._params = {(): ()}
         self._sparse = kind == "sparse"
         self._core = self._new("float32") if dtype is None and metric not in ("hamming", "jaccard") else \
@@ -163,7 +163,7 @@ class Index:
         key = tuple(params.items())
         known = self._params.get(key)
         if known is None:
-            known = self._params[key] = tuple(_words(params))
+            known = self._params[key] = tuple(words(params))
             if len(self._params) > 1000:
                 self._params = {key: known}
         return known
@@ -226,6 +226,6 @@ class Index:
         return f"<grebe.ann.Index {i['kind']} {i['metric']}: {i['rows']} rows of {i['dim']} {i['dtype']}>"
 
 
-def _words(params):
+def words(params):
     """Parameters as the library takes them: "name=value"."""
     return [f"{name}={value}" for name, value in params.items() if value is not None]

@@ -5,7 +5,7 @@ import datetime
 import glob
 import os
 
-from . import _core
+from . import _core, _index
 
 
 def _uri(uri):
@@ -116,6 +116,22 @@ class Table(_core.Table):
     def rename_column(self, old, new, *, on_conflict="rebase", message=None, durable=True):
         """Give a column another name. Gives the new version."""
         return self._one(on_conflict, message, durable, lambda t: t.rename_column(old, new))
+
+    def search(self, column, queries, k=10, *, where=None, columns=None, exact=False, metric="euclidean", threads=None, **params):
+        """The rows with the nearest vectors, as a Stream: "_query" (with several queries), "_rowid", "_distance", then the
+        columns (default: all but the vectors). Through the index of the column where the version has one (metric is the
+        index's then, params such as ef=64 are its), else by comparing every row."""
+        rows, _ = _index.dense(queries)
+        return _core.search_table(self, column, rows, k, columns, where, _index.words(params), exact, metric, threads or 0)
+
+    def build_index(self, column, kind="graph", metric="euclidean", *, name=None, on_conflict="rebase", message=None, durable=True,
+                    threads=None, **params):
+        """Build an index over a column of vectors (docs/guide/search.md). Gives the new version."""
+        return _core.build_index(self, column, kind, metric, name, _index.words(params), on_conflict, message, durable, threads or 0)
+
+    def drop_index(self, column, *, on_conflict="rebase", message=None, durable=True):
+        """Take the index of a column out of the next version. Gives the new version."""
+        return _core.drop_index(self, column, on_conflict, message, durable)
 
     def __arrow_c_schema__(self):
         return self.schema.__arrow_c_schema__()

@@ -156,6 +156,24 @@ PyObject *core_vdb_upsert_rows(PyObject *self, PyObject *args);
 PyObject *core_vdb_upsert_lines(PyObject *self, PyObject *args);
 PyObject *core_vdb_delete(PyObject *self, PyObject *args);
 extern PyType_Spec core_vdb_spec, core_vdb_result_spec;
+/* ---- core_vectors.c ---- */
+/** Rows of vectors: (buffer, elem, rows, dim), or (offsets, terms, values) of sparse ones. */
+struct core_rows {
+    grebe_vectors v;
+    Py_buffer views[3];
+    int n_views;
+};
+/** 0, or -1 with an exception and nothing held. */
+int core_rows_take(PyObject *tuple, struct core_rows *out);
+void core_rows_release(struct core_rows *r);
+/** ValueError: "<what>: expected … bytes, found …"; always -1. */
+int core_fail_size(const char *what, Py_ssize_t expected, Py_ssize_t found);
+
+/* ---- core_search.c ---- */
+PyObject *core_table_search(PyObject *self, PyObject *args);
+PyObject *core_table_build_index(PyObject *self, PyObject *args);
+PyObject *core_table_drop_index(PyObject *self, PyObject *args);
+
 /* ---- core_index.c ---- */
 PyObject *core_index_make(PyObject *self, PyObject *args);
 PyObject *core_index_open(PyObject *self, PyObject *args);

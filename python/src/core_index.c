@@ -91,100 +91,6 @@ PyObject *core_index_open(PyObject *self, PyObject *args)
     return st == GREBE_OK ? give_index(index) : core_raise(&err);
 }
 
-/* ---- vectors ---- */
-
-/* Rows as Python gives them: (buffer, elem, rows, dim), or (offsets, terms, values) of sparse ones. */
-struct rows_arg {
-    grebe_vectors v;
-    Py_buffer views[3];
-    int n_views;
-};
-
-static void rows_release(struct rows_arg *r)
-{
-    for (int i = 0; i < r->n_views; i++) {
-        PyBuffer_Release(&r->views[i]);
-    }
-    r->n_views = 0;
-}
-
-static int take_view(struct rows_arg *r, PyObject *object)
-{
-    if (PyObject_GetBuffer(object, &r->views[r->n_views], PyBUF_C_CONTIGUOUS) != 0) {
-        return -1;
-    }
-    r->n_views++;
-    return 0;
-}
-
-static int fail_size(const char *what, Py_ssize_t expected, Py_ssize_t found)
-{
-    PyErr_Format(PyExc_ValueError, "%s: expected %zd bytes, found %zd", what, expected, found);
-    return -1;
-}
-
-static int dense_rows(PyObject *tuple, struct rows_arg *out)
-{
-    PyObject *data = NULL;
-    int elem = 0;
-    Py_ssize_t rows = 0, dim = 0;
-    static const uint8_t bits_of[] = { 32, 16, 16, 8, 8, 1, 64 };
-    if (!PyArg_ParseTuple(tuple, "Oinn", &data, &elem, &rows, &dim) || take_view(out, data) != 0) {
-        return -1;
-    }
-    if (elem < 0 || elem >= (int)sizeof bits_of || rows < 0 || dim < 0 || dim > UINT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "vectors: expected an element type, rows and components");
-        return -1;
-    }
-    Py_ssize_t row = (dim * bits_of[elem] + 7) / 8, bytes = 0;
-    if (__builtin_mul_overflow(rows, row, &bytes) || out->views[0].len != bytes) {
-        return fail_size("vectors", bytes, out->views[0].len);
-    }
-    out->v.elem = (grebe_elem)elem;
-    out->v.rows = (uint64_t)rows;
-    out->v.dim = (uint32_t)dim;
-    out->v.data = out->views[0].buf;
-    return 0;
-}
-
-static int sparse_rows(PyObject *tuple, struct rows_arg *out)
-{
-    PyObject *offsets = NULL, *terms = NULL, *values = NULL;
-    if (!PyArg_ParseTuple(tuple, "OOO", &offsets, &terms, &values) || take_view(out, offsets) != 0 ||
-        take_view(out, terms) != 0 || take_view(out, values) != 0) {
-        return -1;
-    }
-    Py_ssize_t n = out->views[0].len / 8;
-    if (n == 0 || out->views[0].itemsize != 8 || out->views[1].itemsize != 4 || out->views[2].itemsize != 4) {
-        PyErr_SetString(PyExc_ValueError, "sparse rows: expected (int64 offsets, uint32 terms, float32 values)");
-        return -1;
-    }
-    out->v.offsets = out->views[0].buf;
-    Py_ssize_t last = (Py_ssize_t)out->v.offsets[n - 1];
-    if (out->views[1].len / 4 < last || out->views[2].len / 4 < last) {
-        return fail_size("sparse rows", last * 4, out->views[1].len);
-    }
-    out->v.rows = (uint64_t)(n - 1);
-    out->v.terms = out->views[1].buf;
-    out->v.values = out->views[2].buf;
-    return 0;
-}
-
-static int take_rows(PyObject *tuple, struct rows_arg *out)
-{
-    memset(out, 0, sizeof *out);
-    out->v = (grebe_vectors)GREBE_VECTORS_INIT;
-    if (!PyTuple_Check(tuple)) {
-        PyErr_SetString(PyExc_TypeError, "vectors: expected a tuple");
-        return -1;
-    }
-    int bad = PyTuple_Size(tuple) == 4 ? dense_rows(tuple, out) : sparse_rows(tuple, out);
-    if (bad != 0) {
-        rows_release(out);
-    }
-    return bad;
-}
-
 /* int64 from a buffer or None. */
 static int take_int64(PyObject *object, Py_buffer *view, const int64_t **out, size_t *n)
 {
@@ -208,20 +114,18 @@ static int take_int64(PyObject *object, Py_buffer *view, const int64_t **out, si
     return 0;
 }
 
-/* ---- progress and cancelling with signals ---- */
-
 /* add(rows, ids, threads) */
 static PyObject *index_add(PyObject *self, PyObject *args)
 {
     PyObject *tuple = NULL, *id_object = NULL;
-    struct rows_arg rows;
+    struct core_rows rows;
     Py_buffer view;
     const int64_t *ids = NULL;
     size_t n_ids = 0;
     grebe_call_options o = GREBE_CALL_OPTIONS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
-    if (!PyArg_ParseTuple(args, "OOI", &tuple, &id_object, &o.threads) || take_rows(tuple, &rows) != 0) {
+    if (!PyArg_ParseTuple(args, "OOI", &tuple, &id_object, &o.threads) || core_rows_take(tuple, &rows) != 0) {
         return NULL;
     }
     grebe_ann_index *index = NULL;
@@ -242,7 +146,7 @@ static PyObject *index_add(PyObject *self, PyObject *args)
     if (ids != NULL) {
         PyBuffer_Release(&view);
     }
-    rows_release(&rows);
+    core_rows_release(&rows);
     if (index == NULL) {
         return NULL;
     }
@@ -280,7 +184,7 @@ static PyObject *index_remove(PyObject *self, PyObject *args)
 /* ---- searching ---- */
 
 struct search_args {
-    struct rows_arg rows;
+    struct core_rows rows;
     grebe_ann_index_search_options o;
     PyObject *keep;
     const char **names;
@@ -289,7 +193,7 @@ struct search_args {
 
 static void search_release(struct search_args *a)
 {
-    rows_release(&a->rows);
+    core_rows_release(&a->rows);
     PyMem_Free((void *)a->names);
     Py_XDECREF(a->keep);
     if (a->o.allow != NULL) {
@@ -307,7 +211,7 @@ static int search_take(struct search_args *a, PyObject *rows, PyObject *params, 
     memset(a, 0, sizeof *a);
     a->o = (grebe_ann_index_search_options)GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     a->o.call.threads = threads;
-    if (take_rows(rows, &a->rows) != 0 || core_names(params, &a->keep, &a->names, &a->o.n_params) != 0) {
+    if (core_rows_take(rows, &a->rows) != 0 || core_names(params, &a->keep, &a->names, &a->o.n_params) != 0) {
         search_release(a);
         return -1;
     }
@@ -322,7 +226,7 @@ static int search_take(struct search_args *a, PyObject *rows, PyObject *params, 
         a->o.allow_bits = (uint64_t)bits;
         if (bits < 0 || a->allow.len < (bits + 63) / 64 * 8) {
             search_release(a);
-            return fail_size("filter", (bits + 63) / 64 * 8, 0);
+            return core_fail_size("filter", (bits + 63) / 64 * 8, 0);
         }
     }
     if (take_int64(ids, &a->ids, &a->o.ids, &a->o.n_ids) != 0) {
@@ -356,7 +260,7 @@ static PyObject *index_search(PyObject *self, PyObject *args)
         Py_ssize_t n = 0;
         if (k < 0 || __builtin_mul_overflow(k, (Py_ssize_t)a.rows.v.rows, &n) || ids.len / 8 != n ||
             distances.len / 4 != n) {
-            fail_size("results", n * 8, ids.len);
+            core_fail_size("results", n * 8, ids.len);
         } else {
             index = enter(self, false);
         }

@@ -229,6 +229,19 @@ static void check_labels(struct ann_checker *c)
     }
 }
 
+grebe_status ann_check_content(struct ann_checker *c, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(check_vectors(c, err));
+    GREBE_TRY(check_ids(c, err));
+    check_order(c);
+    check_labels(c);
+    GREBE_TRY(ann_check_distances(c, err));
+    st = ann_check_nearest(c, err);
+out:
+    return st;
+}
+
 grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile profile, bool allow_padding,
                        const struct call *call, ann_finding_fn finding, void *arg, uint64_t *n_errors,
                        grebe_error *err)
@@ -258,13 +271,7 @@ grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile pr
         return st;
     }
     c.d = d;
-    GREBE_TRY(check_vectors(&c, err));
-    GREBE_TRY(check_ids(&c, err));
-    check_order(&c);
-    check_labels(&c);
-    GREBE_TRY(ann_check_distances(&c, err));
-    GREBE_TRY(ann_check_nearest(&c, err));
-out:
+    st = ann_check_content(&c, err);
     *n_errors = c.n_errors;
     ann_dataset_free(d);
     return st;

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/context_internal.h"
+#include "io/io.h"
 #include "vector/vector_types.h"
 
 enum ann_layout { ANN_DENSE, ANN_SPARSE /* VSAG's packed records */, ANN_MULTI /* documents of several vectors */,
@@ -60,6 +61,7 @@ struct ann_open_options {
     bool allow_padding;      /* ids of -1 at the end of a row of neighbors: it has fewer matches */
     ann_finding_fn finding;  /* NULL: notices are dropped */
     void *finding_arg;
+    struct io_store *store;  /* where the path is; NULL: this machine. Borrowed for the call */
 };
 
 /** @param out ann_dataset_free(); NULL on failure. The message names dataset, row, expected, found. */

@@ -46,6 +46,8 @@ struct ann_checker {
 };
 void ann_checker_find(struct ann_checker *c, enum ann_level level, const char *place, const char *fmt, ...)
     GREBE_PRINTF(4, 5);
+/** Everything beyond loading, of c->d. */
+grebe_status ann_check_content(struct ann_checker *c, grebe_error *err);
 /** Stored distances against exact ones, with the convention that they follow if it is another one. */
 grebe_status ann_check_distances(struct ann_checker *c, grebe_error *err);
 /** Whether what is stored are the nearest: an exact search for some queries. */

@@ -385,7 +385,7 @@ grebe_status ann_dataset_open(grebe_context *ctx, const char *path, const struct
     if (options != NULL) {
         r.o = *options;
     }
-    GREBE_TRY(hdf5_open(ctx, path, &r.f, err));
+    GREBE_TRY(r.o.store != NULL ? hdf5_open_in(r.o.store, path, &r.f, err) : hdf5_open(ctx, path, &r.f, err));
     GREBE_TRY(ann_dataset_new(ctx, &r.d, err));
     snprintf(r.d->path, sizeof r.d->path, "%s", path);
     st = read_all(&r, err);

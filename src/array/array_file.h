@@ -47,6 +47,9 @@ bool array_kind_of_name(const char *path, enum array_kind *kind, enum array_type
 /** @param kind UNKNOWN: find out. GREBE_ECORRUPT names the expected and the found size, and the kind that would fit. */
 grebe_status array_open(grebe_context *ctx, const char *path, enum array_kind kind, struct array_file **out,
                         grebe_error *err);
+/** The same in another store, which is borrowed until array_close(). */
+grebe_status array_open_in(struct io_store *store, const char *path, enum array_kind kind, struct array_file **out,
+                           grebe_error *err);
 void array_close(struct array_file *f); /* NULL accepted */
 const struct array_info *array_info(const struct array_file *f);
 /** Rows [begin, begin + n), packed, little endian, of the file's type. fvecs: without the lengths. */

@@ -32,7 +32,7 @@ static grebe_status open_kind(struct io_store *store, const char *path, enum arr
     const unsigned char *row_0 = NULL;
     struct io_info stat;
     *out = NULL;
-    grebe_status st = array_open(store->ctx, path, kind, &f, err);
+    grebe_status st = array_open_in(store, path, kind, &f, err);
     if (st != GREBE_OK) {
         return st;
     }

@@ -8,7 +8,7 @@ enum { ARRAY_COLUMNS_MAX = 1 << 20 /* more is no vector but a file of another ki
 
 struct array_file {
     grebe_context *ctx;
-    struct io_store *store;
+    struct io_store *store; /* owned; NULL: the caller's */
     struct io_shared_file *shared;
     struct io_file *bytes; /* of `shared` */
     struct array_info info;

@@ -206,15 +206,32 @@ static grebe_status check_inside(struct array_file *f, grebe_error *err)
 grebe_status array_open(grebe_context *ctx, const char *path, enum array_kind kind, struct array_file **out,
                         grebe_error *err)
 {
+    struct io_store *store = NULL;
+    *out = NULL;
+    grebe_status st = io_local_new(ctx, &store, err);
+    if (st == GREBE_OK) {
+        st = array_open_in(store, path, kind, out, err);
+    }
+    if (st == GREBE_OK) {
+        (*out)->store = store;
+        store = NULL;
+    }
+    io_store_free(store);
+    return st;
+}
+
+grebe_status array_open_in(struct io_store *store, const char *path, enum array_kind kind, struct array_file **out,
+                           grebe_error *err)
+{
     grebe_status st = GREBE_OK;
+    grebe_context *ctx = store->ctx;
     *out = NULL;
     struct array_file *f = mem_alloc_zero(ctx->a, sizeof *f);
     if (f == NULL) {
         return mem_fail(err, sizeof *f, path);
     }
     f->ctx = ctx;
-    GREBE_TRY(io_local_new(ctx, &f->store, err));
-    GREBE_TRY(io_open_shared(f->store, path, &f->shared, err));
+    GREBE_TRY(io_open_shared(store, path, &f->shared, err));
     f->bytes = f->shared->file;
     GREBE_TRY(look(f, kind, err));
     if (f->info.kind == ARRAY_CSR || f->info.kind == ARRAY_MULTI || f->info.kind == ARRAY_RANGE) {

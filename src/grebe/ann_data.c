@@ -48,7 +48,7 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     }
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
-    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l };
+    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l, NULL };
     GREBE_TRY(ann_dataset_open(ctx, path, &open, &call, &d, err));
     GREBE_TRY(ann_data_new(d, out, err));
     d = NULL;

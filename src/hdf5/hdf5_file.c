@@ -36,7 +36,24 @@ static int by_name(const void *x, const void *y)
 
 grebe_status hdf5_open(grebe_context *ctx, const char *path, struct hdf5_file **out, grebe_error *err)
 {
+    struct io_store *store = NULL;
+    *out = NULL;
+    grebe_status st = io_local_new(ctx, &store, err);
+    if (st == GREBE_OK) {
+        st = hdf5_open_in(store, path, out, err);
+    }
+    if (st == GREBE_OK) {
+        (*out)->store = store;
+        store = NULL;
+    }
+    io_store_free(store);
+    return st;
+}
+
+grebe_status hdf5_open_in(struct io_store *store, const char *path, struct hdf5_file **out, grebe_error *err)
+{
     grebe_status st = GREBE_OK;
+    grebe_context *ctx = store->ctx;
     *out = NULL;
     struct hdf5_file *f = mem_alloc_zero(ctx->a, sizeof *f);
     if (f == NULL) {
@@ -45,8 +62,7 @@ grebe_status hdf5_open(grebe_context *ctx, const char *path, struct hdf5_file **
     f->ctx = ctx;
     f->data = BUF_INIT(ctx->a);
     pthread_mutex_init(&f->lock, NULL);
-    GREBE_TRY(io_local_new(ctx, &f->store, err));
-    GREBE_TRY(io_open(f->store, path, &f->bytes, err));
+    GREBE_TRY(io_open(store, path, &f->bytes, err));
     st = hdf5_superblock_read(f, err);
     if (st == GREBE_OK) {
         st = hdf5_links(f, list_one, f, err);

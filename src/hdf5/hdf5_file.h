@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/context_internal.h"
+#include "io/io.h"
 #include "vector/vector_types.h"
 
 struct hdf5_file;
@@ -39,6 +40,8 @@ bool hdf5_has_signature(const unsigned char *head, size_t n);
 
 /** GREBE_ENOTFOUND, GREBE_ECORRUPT (no HDF5, damaged), GREBE_EUNSUPPORTED (a filter that is not there; named), GREBE_EIO. */
 grebe_status hdf5_open(grebe_context *ctx, const char *path, struct hdf5_file **out, grebe_error *err);
+/** The same in another store, which is borrowed until hdf5_close(). */
+grebe_status hdf5_open_in(struct io_store *store, const char *path, struct hdf5_file **out, grebe_error *err);
 void hdf5_close(struct hdf5_file *f); /* NULL accepted */
 
 /** Data sets of the root group, in name order; members of other kinds are passed over. Borrowed from the file. */

@@ -99,7 +99,7 @@ static grebe_status hdf5_format_open(struct io_store *store, const char *path, c
     }
     r->ctx = ctx;
     GREBE_TRY(io_stat(store, file, &info, err));
-    GREBE_TRY(hdf5_open(ctx, file, &r->f, err));
+    GREBE_TRY(hdf5_open_in(store, file, &r->f, err));
     GREBE_TRY(choose(r, file, hash == NULL ? NULL : hash + 1, err));
     struct matrix m = { .n_columns = 1, .n_rows = r->d->shape[0], .file_size_bytes = info.id.size_bytes, .read = read_rows,
                         .close = close_rows, .file = r };

@@ -50,7 +50,7 @@ struct hdf5_entry {
 
 struct hdf5_file {
     grebe_context *ctx;
-    struct io_store *store;
+    struct io_store *store; /* owned; NULL: the caller's */
     struct io_file *bytes;
     uint64_t base;        /* addresses count from here */
     uint64_t root;        /* object header of the root group */

@@ -19,6 +19,7 @@ static const double nibble_reach = 2.68, byte_reach = 4.2;
 grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum index_quant quant, bool is_l2,
                             uint32_t dim, uint64_t seed, grebe_error *err)
 {
+    const struct ivf_kernels *k = ivf_kernels();
     const uint32_t eights = (dim + 7) / 8, pairs = (dim + 2 * PQ_DIM - 1) / (2 * PQ_DIM);
 
     *c = (struct ivf_codes){.a = a, .quant = quant, .is_l2 = is_l2, .dim = dim, .steps = eights};
@@ -28,20 +29,24 @@ grebe_status ivf_codes_init(struct ivf_codes *c, const grebe_allocator *a, enum 
         c->form_bytes = dim * sizeof(float);
         return GREBE_OK;
     case INDEX_QUANT_SQ8:
+        c->block = k->byte;
         c->block_bytes = (size_t)IVF_BLOCK * eights * 8;
         c->form_bytes = (size_t)eights * 8;
         break;
     case INDEX_QUANT_SQ4:
+        c->block = k->nibble;
         c->block_bytes = (size_t)IVF_BLOCK * eights * 4;
         c->form_bytes = (size_t)eights * 8;
         break;
     case INDEX_QUANT_PQ4:
+        c->block = k->table;
         c->steps = pairs;
         c->block_bytes = (size_t)IVF_BLOCK * pairs;
         c->form_bytes = (size_t)pairs * 32;
         c->tables = mem_alloc_zero(a, (size_t)pairs * 2 * PQ_ROWS * PQ_DIM * sizeof *c->tables);
         return c->tables == NULL ? mem_fail(err, (size_t)pairs * 256, "tables of codes") : GREBE_OK;
     case INDEX_QUANT_RABITQ:
+        c->block = k->signs;
         c->steps = ivf_rotation_dim(dim) / 8;
         c->block_bytes = (size_t)IVF_BLOCK * (c->steps + sizeof(float));
         c->form_bytes = (size_t)c->steps * 32;
@@ -319,28 +324,16 @@ float ivf_codes_query(const struct ivf_codes *c, const float *query, void *form,
     }
 }
 
-uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
-                         float base, float limit, float *values)
+uint32_t ivf_codes_panels(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
+                          float limit, float *values)
 {
-    const struct ivf_kernels *k = ivf_kernels();
     uint32_t mask = 0;
 
-    switch (c->quant) {
-    case INDEX_QUANT_SQ8:
-        return k->byte(block, bias, q, base, limit, values);
-    case INDEX_QUANT_SQ4:
-        return k->nibble(block, bias, q, base, limit, values);
-    case INDEX_QUANT_PQ4:
-        return k->table(block, bias, q, base, limit, values);
-    case INDEX_QUANT_RABITQ:
-        return k->signs(block, bias, q, base, limit, values);
-    default:
-        tile_values((const float *)(const void *)block, c->is_l2 ? bias : NULL, IVF_BLOCK, c->dim, q->form, values);
-        for (uint32_t r = 0; r < IVF_BLOCK; r++) {
-            mask |= (uint32_t)!(values[r] > limit) << r;
-        }
-        return mask;
+    tile_values((const float *)(const void *)block, c->is_l2 ? bias : NULL, IVF_BLOCK, c->dim, q->form, values);
+    for (uint32_t r = 0; r < IVF_BLOCK; r++) {
+        mask |= (uint32_t)!(values[r] > limit) << r;
     }
+    return mask;
 }
 
 /* ---- files ---- */

@@ -23,6 +23,7 @@ struct ivf_codes {
     float *low, *step;   /* sq8, sq4: a component is low[d] + step[d] * code; shape [steps * 8] */
     float *tables;       /* pq4: shape [steps * 2][16][2] */
     struct ivf_rotation *rotation; /* rabitq */
+    ivf_block_fn block; /* of the machine; NULL: panels */
 };
 
 /** @param seed Of the rotation (rabitq). */
@@ -43,9 +44,16 @@ float ivf_codes_put(const struct ivf_codes *c, const float *row, const float *ce
  */
 float ivf_codes_query(const struct ivf_codes *c, const float *query, void *form, struct ivf_query *out);
 
+/** Quant none: values of two panels. */
+uint32_t ivf_codes_panels(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
+                          float limit, float *values);
 /** As ivf_block_fn, of the quantiser. */
-uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias, const struct ivf_query *q,
-                         float base, float limit, float *values);
+static inline uint32_t ivf_codes_block(const struct ivf_codes *c, const uint8_t *block, const float *bias,
+                                       const struct ivf_query *q, float base, float limit, float *values)
+{
+    return c->block != NULL ? c->block(block, bias, q, base, limit, values)
+                            : ivf_codes_panels(c, block, bias, q, limit, values);
+}
 
 /** Sections and fields of what was trained. */
 grebe_status ivf_codes_save(const struct ivf_codes *c, struct index_writer *w, grebe_error *err);

@@ -15,6 +15,8 @@
 enum {
     CHUNK_MAX = 1024,
     COARSE_CHUNK = 48,
+    COARSE_SAMPLE = 128,
+    COARSE_SORTED = 32, /* so few lists are kept in order as they come */
     GROUPED_MIN = 16 /* queries from which sorting by list pays */
 };
 #define CHUNK_BYTES ((size_t)24 << 20)
@@ -85,20 +87,58 @@ static void chunk_shape(struct chunk *c, struct ivf *x, const struct index_searc
     carve_all(c);
 }
 
+/*
+ * A limit for selections of many lists: centroids stand in no order, so the first ones are a sample of all, and a place
+ * well behind the expected one in the sample is behind the last list wanted. Where it is not, all are looked at again.
+ */
+static void sample_limits(const struct chunk *c, const float *queries, size_t n, struct topk *tops)
+{
+    const struct ivf *x = c->x;
+    const size_t sample = min_size(COARSE_SAMPLE, x->lists.n_lists);
+    const double expected = (double)sample * (double)c->n_probe / (double)x->lists.n_lists;
+    const size_t place = (size_t)(expected + 2.5 * sqrt(expected)) + 2;
+    struct topk_item items[COARSE_CHUNK][COARSE_SAMPLE];
+    struct topk first[COARSE_CHUNK];
+
+    if (c->n_probe <= COARSE_SORTED || place >= sample * 3 / 4) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        topk_init(&first[i], place, items[i], COARSE_SAMPLE);
+    }
+    tile_search(&x->panels, 0, sample, 0, queries, n, ivf_is_l2(x), first);
+    for (size_t i = 0; i < n; i++) {
+        float farthest = -INFINITY;
+
+        topk_select(&first[i]);
+        for (size_t j = 0; j < first[i].n; j++) {
+            farthest = items[i][j].distance > farthest ? items[i][j].distance : farthest;
+        }
+        tops[i].limit = farthest;
+    }
+}
+
 static void choose_lists(struct chunk *c)
 {
     const struct ivf *x = c->x;
+    const bool is_sorted = c->n < GROUPED_MIN; /* nearest first */
     struct topk tops[COARSE_CHUNK];
 
     for (size_t at = 0; at < c->n; at += COARSE_CHUNK) {
         const size_t n = min_size(COARSE_CHUNK, c->n - at);
+        const float *queries = c->queries + at * x->store.dim;
 
         for (size_t i = 0; i < n; i++) {
             topk_init(&tops[i], c->n_probe, c->coarse + i * c->coarse_room, c->coarse_room);
         }
-        tile_search(&x->panels, 0, x->panels.n, 0, c->queries + at * x->store.dim, n, ivf_is_l2(x), tops);
+        sample_limits(c, queries, n, tops);
+        tile_search(&x->panels, 0, x->panels.n, 0, queries, n, ivf_is_l2(x), tops);
         for (size_t i = 0; i < n; i++) {
-            topk_finish(&tops[i]);
+            if ((is_sorted ? topk_finish(&tops[i]) : topk_select(&tops[i])) < c->n_probe) {
+                topk_init(&tops[i], c->n_probe, c->coarse + i * c->coarse_room, c->coarse_room);
+                tile_search(&x->panels, 0, x->panels.n, 0, queries + i * x->store.dim, 1, ivf_is_l2(x), &tops[i]);
+                topk_finish(&tops[i]);
+            }
             for (size_t j = 0; j < c->n_probe; j++) {
                 c->lists[(at + i) * c->n_probe + j] = tops[i].items[j].id;
                 c->bases[(at + i) * c->n_probe + j] = tops[i].items[j].distance;

@@ -222,7 +222,14 @@ static void push_sorted(struct topk *t, struct topk_item item)
     } else {
         t->n++;
     }
-    for (; i > 0 && is_before(item, t->items[i - 1]); i--) {
+    /* NaNs stand last: behind the first comparison that fails there is none */
+    for (; i > 0 && isnan(t->items[i - 1].distance) && is_before(item, t->items[i - 1]); i--) {
+        t->items[i] = t->items[i - 1];
+    }
+    for (; i > 0 && t->items[i - 1].distance > item.distance; i--) {
+        t->items[i] = t->items[i - 1];
+    }
+    for (; i > 0 && t->items[i - 1].distance == item.distance && t->items[i - 1].id > item.id; i--) {
         t->items[i] = t->items[i - 1];
     }
     t->items[i] = item;
@@ -299,11 +306,30 @@ void topk_push_many(struct topk *t, const float *distances, size_t n, uint32_t f
     }
 }
 
+/* Whoever replaced the items may have left them in another order. */
+static bool is_sorted(const struct topk *t)
+{
+    for (size_t i = 1; i < t->n; i++) {
+        if (!is_before(t->items[i - 1], t->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t topk_select(struct topk *t)
+{
+    shrink(t);
+    return t->n;
+}
+
 size_t topk_finish(struct topk *t)
 {
     shrink(t);
-    to_keys(t->items, t->n);
-    sort_keys(t->items, t->n);
-    to_items(t->items, t->n);
+    if (t->k > SORTED_MAX || !is_sorted(t)) {
+        to_keys(t->items, t->n);
+        sort_keys(t->items, t->n);
+        to_items(t->items, t->n);
+    }
     return t->n;
 }

@@ -29,6 +29,8 @@ void topk_init(struct topk *t, size_t k, struct topk_item *items, size_t capacit
 void topk_push(struct topk *t, float distance, uint32_t id);
 /** ids first + i for i in [0, n). The fast form: whole vectors of distances against the limit. */
 void topk_push_many(struct topk *t, const float *distances, size_t n, uint32_t first);
+/** The k nearest of what is there, in any order unless k is small. @return How many: at most k. */
+size_t topk_select(struct topk *t);
 /** Sort what is there, nearest first. @return How many: at most k. */
 size_t topk_finish(struct topk *t);
 

@@ -240,12 +240,11 @@ static void test_ivf__few_lists__recall(void **state)
     }
 }
 
-static void test_ivf__batches_and_threads__same_bits(void **state)
+static void check_batches(struct fixture *f, const char *lists, const char *nprobe)
 {
     enum { N = 3000, Q = 50, K = 7 };
-    struct fixture *f = *state;
     const struct index_filter none = {NULL, 0, 0};
-    const char *params[] = {"quant=sq4", "lists=30"}, *probe[] = {"nprobe=5"};
+    const char *params[] = {"quant=sq4", lists}, *probe[] = {nprobe};
     float *rows = clustered(VECTOR_F32, N, DIM, f->seed), *queries = clustered(VECTOR_F32, Q, DIM, f->seed + 9);
     struct vector_rows q = {queries, DIM * 4, Q, DIM, VECTOR_F32};
     struct index *one = make(f, &index_ivf_ops, VECTOR_L2SQ, VECTOR_F32, params, 2, rows, N, 1);
@@ -269,6 +268,13 @@ static void test_ivf__batches_and_threads__same_bits(void **state)
     three->ops->free(three);
     free(rows);
     free(queries);
+}
+
+static void test_ivf__batches_and_threads__same_bits(void **state)
+{
+    check_batches(*state, "lists=30", "nprobe=5");
+    check_batches(*state, "lists=300", "nprobe=60"); /* chosen with a limit from a sample */
+    check_batches(*state, "lists=300", "nprobe=200");
 }
 
 static void test_ivf__narrow_filter_far_away__still_found(void **state)
