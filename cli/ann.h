@@ -16,7 +16,8 @@ int cmd_ann_make(struct cli *cli);
 int cmd_ann_groundtruth(struct cli *cli);
 int cmd_ann_export(struct cli *cli);
 
-/** `grebe info` of a benchmark file: N, Q, D, K, element type, metric. Exit code; -1: it is no such file. */
+/** `grebe info` of an HDF5 file: its data sets, and of a benchmark file N, Q, D, K, element type, metric. Exit code;
+ *  -1: it is no such file. */
 int ann_info(struct cli *cli, const char *path);
 
 #endif

@@ -12,6 +12,7 @@
 #include "grebe/chunk.h"
 #include "grebe/context.h"
 #include "grebe/gitvdb.h"
+#include "grebe/hdf5.h"
 #include "grebe/packed.h"
 #include "grebe/print.h"
 #include "grebe/scan.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/endian.h"
+#include "base/half.h"
 #include "base/hash.h"
 #include "index/index.h"
 #include "index/index_layout.h"
@@ -156,6 +157,71 @@ static void test_graph__every_metric_and_code__found(void **state)
         struct index *ix = build(f, INDEX_HNSW, metrics[m], NULL, f->rows, N, 1);
         assert_true(recall(ix, metrics[m], f->rows, N, f->queries, QUERIES, NULL, no_filter) >= 0.98);
         ix->ops->free(ix);
+    }
+}
+
+/* Rows of every element type against all distances in float64. */
+static void check_elem(const struct fixture *f, enum index_kind kind, enum vector_metric metric, enum vector_elem elem,
+                       const void *x, const void *q)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    enum { ROWS = 2000, TESTS = 20 };
+    const uint32_t dim = elem == VECTOR_BIT ? 96 : DIM;
+    const size_t bytes = vector_row_bytes(elem, dim);
+    const struct index_ops *ops = index_ops_of(kind);
+    struct index_config c = { .kind = kind, .metric = metric, .elem = elem }; /* dim of the first rows */
+    struct index_rows rows = { .dense = { x, bytes, ROWS, dim, elem } };
+    struct index_rows tests = { .dense = { q, bytes, TESTS, dim, elem } };
+    struct index_search s = { .k = K, .call = one_thread };
+    struct index *ix = NULL;
+    static uint32_t positions[TESTS * K];
+    static float distances[TESTS * K];
+    size_t hits = 0;
+    assert_ok(ops->create(f->ctx, &c, &ix, &err));
+    assert_ok(ops->add(ix, &rows, &one_thread, &err));
+    assert_ok(ops->search(ix, &tests, &s, positions, distances, &err));
+    for (size_t i = 0; i < TESTS; i++) {
+        const char *query = (const char *)q + i * bytes;
+        size_t nearer = 0;
+        double last = vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + K - 1] * bytes, dim);
+        for (size_t r = 0; r < ROWS; r++) {
+            nearer += vector_distance_exact(metric, elem, query, (const char *)x + r * bytes, dim) < last - 1e-5;
+        }
+        hits += nearer < K ? K : nearer < 2 * K ? 2 * K - nearer : 0;
+        for (size_t j = 0; j < K; j++) {
+            double d = vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + j] * bytes, dim);
+            assert_true(fabs((double)distances[i * K + j] - d) <= 2e-3 * (1 + fabs(d)));
+        }
+    }
+    assert_true(hits >= TESTS * K * 95 / 100);
+    ops->free(ix);
+}
+
+static void test_graph__every_element_type__found(void **state)
+{
+    struct fixture *f = *state;
+    static uint16_t half[2][2000 * DIM];
+    static int8_t i8[2][2000 * DIM];
+    static uint8_t u8[2][2000 * DIM], bits[2][2000 * 12];
+    for (int p = 0; p < 2; p++) {
+        for (size_t i = 0; i < (p == 0 ? (size_t)2000 : (size_t)QUERIES) * DIM; i++) {
+            float v = p == 0 ? f->rows[i] : f->queries[i];
+            half[p][i] = half_from_float(v);
+            i8[p][i] = (int8_t)(v * 50);
+            u8[p][i] = (uint8_t)(v * 50 + 100);
+        }
+        for (size_t i = 0; i < sizeof bits[p]; i++) {
+            bits[p][i] = (uint8_t)(test_random(&f->seed) & test_random(&f->seed));
+        }
+    }
+    for (int kind = INDEX_HNSW; kind <= INDEX_GRAPH; kind++) {
+        check_elem(f, (enum index_kind)kind, VECTOR_EUCLIDEAN, VECTOR_F16, half[0], half[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_COSINE, VECTOR_F16, half[0], half[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_IP, VECTOR_I8, i8[0], i8[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_COSINE, VECTOR_I8, i8[0], i8[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_L2SQ, VECTOR_U8, u8[0], u8[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_HAMMING, VECTOR_BIT, bits[0], bits[1]);
+        check_elem(f, (enum index_kind)kind, VECTOR_JACCARD, VECTOR_BIT, bits[0], bits[1]);
     }
 }
 
@@ -682,6 +748,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_graph__every_metric_and_code__found),
+        TEST(test_graph__every_element_type__found),
         TEST(test_graph__odd_requests__defined),
         TEST(test_graph__equal_rows__all_found_in_order),
         TEST(test_graph__zero_rows_angular__distance_one),
