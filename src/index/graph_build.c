@@ -140,7 +140,7 @@ static grebe_status insert_piece(void *arg, size_t piece, grebe_error *err)
             const void *query = graph_codes_query(&g->codes, g->store.elem, row, w->query_wide, w->query_code);
             w->watch = 0;
             w->patience = 0;
-            graph_walk_begin(w, &view, query, g->options.ef_construction, starts, graph_starts(g, query, starts));
+            graph_walk_begin(w, &view, query, g->options.ef_construction, 0, starts, graph_starts(g, query, starts));
         }
         g->run(&view, lanes, n);
         for (uint32_t j = 0; j < n; j++) {

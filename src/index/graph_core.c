@@ -45,8 +45,6 @@ void graph_release(struct graph *g)
     if (g->entry_rows != NULL) {
         mem_free_aligned(g->a, g->entry_rows, g->entry_room * g->codes.stride, MEM_ALIGN_VECTOR);
     }
-    mem_free(g->a, g->position_of, g->n_map * sizeof *g->position_of);
-    mem_free(g->a, g->id_of, g->n_map * sizeof *g->id_of);
     mem_free(g->a, g->removed, g->removed_words * sizeof *g->removed);
     graph_codes_release(&g->codes);
     index_store_release(&g->store);

@@ -9,8 +9,7 @@
  * Invariants
  *  1. Node i has row i of the store, code i, and links [i * width, (i + 1) * width): ids below n, no doubles, not i,
  *     then ~0. Of a file that was not checked none of this holds: a walk notices links outside of the graph.
- *  2. position_of[id_of[p]] == p; both NULL: ids are positions.
- *  3. Entries are a few hundred nodes whose code rows are copied to one block; a walk begins at the nearest of them.
+ *  2. Entries are a few hundred nodes whose code rows are copied to one block; a walk begins at the nearest of them.
  */
 
 #include <pthread.h>
@@ -41,8 +40,6 @@ struct graph {
     unsigned char *entry_rows;
     size_t entry_room; /* entries there is room for */
     uint32_t n_entries;
-    uint32_t *position_of, *id_of;
-    size_t n_map; /* room of both */
     uint64_t *removed; /* by node; NULL: none */
     size_t removed_words;
     uint32_t n_removed;
