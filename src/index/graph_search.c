@@ -65,7 +65,7 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
             if (!j->rank.is_scan) {
                 w->watch = (uint32_t)j->s->k;
                 w->patience = j->o.patience;
-                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts, graph_starts(g, q, starts));
+                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts, graph_entries_nearest(&g->entries, &g->codes, q, starts));
             }
         }
         if (!j->rank.is_scan) {
