@@ -9,6 +9,9 @@
 extern const struct cmd *const ann_list[]; /* NULL-ended, in the order of the help */
 
 int cmd_ann_check(struct cli *cli);
+int cmd_ann_run(struct cli *cli);
+int cmd_ann_eval(struct cli *cli);
+int cmd_ann_plot(struct cli *cli);
 int cmd_ann_make(struct cli *cli);
 int cmd_ann_groundtruth(struct cli *cli);
 int cmd_ann_export(struct cli *cli);

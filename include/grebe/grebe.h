@@ -7,6 +7,7 @@
 #include "grebe/alloc.h"
 #include "grebe/ann.h"
 #include "grebe/ann_index.h"
+#include "grebe/ann_measure.h"
 #include "grebe/arrow.h"
 #include "grebe/chunk.h"
 #include "grebe/context.h"
