@@ -2,6 +2,8 @@
 /* The sub-commands of `grebe ann` and their options. */
 #include "ann.h"
 
+enum { ANY_RESULTS = 100000 };
+
 static const struct opt_spec check_options[] = {
     { "vsag", NULL, "hold the file to what VSAG's eval_performance loads and evaluates rightly", 0 },
     { "annb", NULL, "hold the file to what ann-benchmarks reads", 0 },
@@ -80,4 +82,72 @@ static const struct cmd export_spec = {
     export_options, NULL, 1, 1, cmd_ann_export, NULL
 };
 
-const struct cmd *const ann_list[] = { &make_spec, &check_spec, &groundtruth_spec, &export_spec, NULL };
+#define REPORT_OPTIONS                                                                                              \
+    { "recall", "ties|vsag|id|annb|annb_eps_0.01|annb_eps_0.1|bigann", "rule of recall_avg (default ties)", 0 },    \
+    { "out", "FILE.json", "the report as a file, for grebe ann plot", 'o' },                                        \
+    { "export", "FORM:SINK", "the report instead of on standard output: table, json or line_protocol to stdout, file://PATH or appendfile://PATH; may be given again", 0 }
+
+static const struct opt_spec run_spec_options[] = {
+    { "index", "WORDS", "kind and parameters, as in \"graph degree=32 quant=sq8\"; may be given again", 0 },
+    { "sweep", "NAME=V,V,…", "search parameter and its values, or KIND:NAME=V,V for one kind; given again: all combinations", 0 },
+    { "k", "K", "neighbours (default 10)", 'k' },
+    { "mode", "knn|range|knn_filter|range_filter", "what is searched for (default knn); filters: rows with the query's label", 0 },
+    { "range", "R", "radius of the range modes, as distances of the data set are", 0 },
+    { "queries", "N", "ask exactly N, over again where the data set has fewer (default: each once)", 0 },
+    { "build-threads", "N", "that build (default: all cores); --threads N share the queries (default 1)", 0 },
+    { "runs", "N", "timed passes, of which the fastest counts (default 1)", 0 },
+    { "batch", NULL, "all queries in one call: no latencies", 0 },
+    { "no-warmup", NULL, "without the untimed pass before", 0 },
+    { "save", "FOLDER", "keep the indexes there", 0 },
+    { "results", "FILE", "what was found last: .hdf5 as ann-benchmarks has it, .npy, .ivecs, .ibin", 0 },
+    REPORT_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd run_spec = {
+    "ann run", "ann run DATA.hdf5 --index WORDS… [--sweep NAME=V,V]… | CONFIG.yaml", "build indexes, search, measure",
+    "Builds each index over the base vectors and searches with the queries, one call each, timed by the steady clock after "
+    "a pass that warms up and takes the results. Reports build time, memory, queries per second, latencies and recall by "
+    "every rule. A YAML file is a configuration of VSAG's eval_performance: its indexes stand for ours where they can "
+    "(docs/guide/ann.md), anything else is refused by name before anything is run.",
+    "grebe ann run glove-100-angular.hdf5 --index flat --index \"graph quant=sq8\" --sweep graph:ef=16,32,64 -o results.json\n"
+    "grebe ann run config.yaml",
+    run_spec_options, NULL, 1, 1, cmd_ann_run, NULL
+};
+
+static const struct opt_spec eval_options[] = {
+    { "k", "K", "neighbours that count (default 10)", 'k' },
+    REPORT_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd eval_spec = {
+    "ann eval", "ann eval DATA.hdf5 RESULTS… [-k K] [--recall RULE]", "recall and latency of result files",
+    "Results are HDF5 files of ann-benchmarks (times, neighbors, distances), or ids as .npy, .ivecs, .ibin, or knn results "
+    "with distances. A number of recall means nothing without its rule: the report has all of them.",
+    "grebe ann eval glove-100-angular.hdf5 results/*.hdf5 --recall annb --format json",
+    eval_options, NULL, 2, ANY_RESULTS, cmd_ann_eval, NULL
+};
+
+static const struct opt_spec plot_options[] = {
+    { "out", "FILE", ".svg or .html (default: SVG on standard output)", 'o' },
+    { "x", "KEY", "number along the horizontal axis (default recall_avg)", 0 },
+    { "y", "KEY", "and the vertical one (default qps)", 0 },
+    { "x-scale", "linear|log|logit|aN", "aN leaves more room near 1, as a3 (default linear)", 0 },
+    { "y-scale", "linear|log|logit|aN", "(default log)", 0 },
+    { "all", NULL, "also points that others beat", 0 },
+    { "bars", NULL, "build time and size of each index instead of curves", 0 },
+    { "title", "TEXT", "(default: the data set)", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd plot_spec = {
+    "ann plot", "ann plot RESULTS.json… [-o FILE]", "draw curves of recall against rate",
+    "Reports of `grebe ann run -o` (or JSON of eval_performance) as curves, one for each index with its build parameters. Keys "
+    "are those of the reports: recall_avg, qps, latency_avg(ms), latency_detail(ms).p99, duration(s), index_memory(B), …",
+    "grebe ann plot results.json -o results.html --x-scale a3\n"
+    "grebe ann plot a.json b.json --bars -o sizes.svg",
+    plot_options, NULL, 1, ANY_RESULTS, cmd_ann_plot, NULL
+};
+
+const struct cmd *const ann_list[] = { &make_spec, &check_spec, &groundtruth_spec, &export_spec, &run_spec, &eval_spec, &plot_spec, NULL };

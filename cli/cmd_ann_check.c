@@ -65,35 +65,103 @@ static const char *element_name(const grebe_ann_content *c)
                                            : "set";
 }
 
-static void info_json(const char *path, const grebe_ann_content *c)
+static void benchmark_json(const grebe_ann_content *c)
 {
     static const char *const layouts[] = { "dense", "sparse", "multi_vector", "sets" };
-    out_printf("{\"path\":");
-    out_json_text(path);
-    out_printf(",\"format\":\"hdf5\",\"layout\":\"%s\",\"rows\":%llu,\"queries\":%llu,\"dim\":%u,\"k\":%llu,\"element\":\"%s\","
-               "\"metric\":", layouts[c->layout], (unsigned long long)c->base.n, (unsigned long long)c->queries.n,
-               c->base.dim, (unsigned long long)c->k, element_name(c));
+    out_printf(",\"layout\":\"%s\",\"rows\":%llu,\"queries\":%llu,\"dim\":%u,\"k\":%llu,\"element\":\"%s\",\"metric\":",
+               layouts[c->layout], (unsigned long long)c->base.n, (unsigned long long)c->queries.n, c->base.dim,
+               (unsigned long long)c->k, element_name(c));
     out_json_text(c->distance);
     if (c->layout == GREBE_ANN_MULTI) {
         out_printf(",\"base_vectors\":%lld,\"query_vectors\":%lld", (long long)c->base.offsets[c->base.n],
                    (long long)c->queries.offsets[c->queries.n]);
     }
-    out_printf(",\"has_labels\":%s,\"has_tokens\":%s,\"int8_convention\":%s}\n", c->base.labels != NULL ? "true" : "false",
-               c->base.token_offsets != NULL || c->queries.token_offsets != NULL ? "true" : "false",
-               c->base.elem != GREBE_ELEM_I8 ? "null" : c->is_int8_negated_ip ? "\"-ip\"" : "\"1-ip\"");
+    out_printf(",\"has_labels\":%s,\"has_tokens\":%s", c->base.labels != NULL ? "true" : "false",
+               c->base.token_offsets != NULL || c->queries.token_offsets != NULL ? "true" : "false");
 }
 
-static int info_rows(struct cli *cli, const grebe_ann_content *c)
+static void benchmark_text(const grebe_ann_content *c)
 {
-    static const char *const columns[] = { "rows:int", "queries:int", "dim:int", "k:int", "element:text", "metric:text", NULL };
-    struct rows *r = rows_new(columns);
-    rows_int(r, (int64_t)c->base.n);
-    rows_int(r, (int64_t)c->queries.n);
-    rows_int(r, c->base.dim);
-    rows_int(r, (int64_t)c->k);
-    rows_text(r, element_name(c));
-    rows_text(r, c->distance);
-    return rows_print(cli, r);
+    out_printf("N %llu, Q %llu, D %u, K %llu, %s, %s%s\n", (unsigned long long)c->base.n, (unsigned long long)c->queries.n,
+               c->base.dim, (unsigned long long)c->k, element_name(c), c->distance,
+               c->base.labels != NULL ? ", with labels" : "");
+}
+
+/* ---- data sets ---- */
+
+struct listing {
+    struct rows *rows; /* NULL: JSON */
+    size_t n;
+};
+
+static void list_data(void *arg, const grebe_hdf5_data *d)
+{
+    struct listing *l = arg;
+    char shape[64];
+    snprintf(shape, sizeof shape, d->rank == 0 ? "[]" : d->rank == 1 ? "[%llu]" : "[%llu,%llu]", (unsigned long long)d->rows,
+             (unsigned long long)d->columns);
+    if (l->rows != NULL) {
+        rows_text(l->rows, d->name);
+        rows_text(l->rows, d->type);
+        rows_text(l->rows, shape);
+        rows_bool(l->rows, d->is_chunked);
+        rows_text(l->rows, d->trouble);
+    } else {
+        out_printf("%s{\"name\":", l->n == 0 ? "" : ",");
+        out_json_text(d->name);
+        out_printf(",\"type\":");
+        out_json_text(d->type);
+        out_printf(",\"rank\":%u,\"shape\":%s,\"big_endian\":%s,\"chunked\":%s,\"trouble\":", d->rank, shape,
+                   d->is_big_endian ? "true" : "false", d->is_chunked ? "true" : "false");
+        if (d->trouble != NULL) {
+            out_json_text(d->trouble);
+        } else {
+            out_printf("null");
+        }
+        out_printf("}");
+    }
+    l->n++;
+}
+
+static void pass_over(void *arg, const grebe_hdf5_data *d)
+{
+    (void)arg;
+    (void)d;
+}
+
+/* All of it in the form asked for. c NULL: no benchmark file. */
+static int print_info(struct cli *cli, const char *path, const grebe_ann_content *c)
+{
+    static const char *const columns[] = { "data set:text", "type:text", "shape:text", "chunked:bool", "trouble:text", NULL };
+    grebe_error err = GREBE_ERROR_INIT;
+    struct listing l = { NULL, 0 };
+    if (grebe_hdf5_list(cli->ctx, path, pass_over, NULL, &err) != GREBE_OK) { /* before anything is printed */
+        return out_error(cli, "info", &err);
+    }
+    if (cli->format == GREBE_PRINT_JSON) {
+        out_printf("{\"path\":");
+        out_json_text(path);
+        out_printf(",\"format\":\"hdf5\"");
+        if (c != NULL) {
+            benchmark_json(c);
+        }
+        out_printf(",\"data_sets\":[");
+        grebe_status st = grebe_hdf5_list(cli->ctx, path, list_data, &l, &err);
+        out_printf("]}\n");
+        return st == GREBE_OK ? 0 : out_error(cli, "info", &err);
+    }
+    if (cli->format == GREBE_PRINT_TABLE) {
+        out_printf("%s: hdf5%s\n", path, c != NULL ? ", benchmark data set" : "");
+        if (c != NULL) {
+            benchmark_text(c);
+        }
+    }
+    l.rows = rows_new(columns);
+    if (grebe_hdf5_list(cli->ctx, path, list_data, &l, &err) != GREBE_OK) {
+        rows_drop(l.rows);
+        return out_error(cli, "info", &err);
+    }
+    return rows_print(cli, l.rows);
 }
 
 /* By its first bytes, or behind a user block by its name. */
@@ -120,23 +188,12 @@ int ann_info(struct cli *cli, const char *path)
     o.allow_padding = true;
     o.is_without_vectors = true;
     o.call = &cli->call;
-    int code = 0;
     if (!is_hdf5(path)) {
         return -1;
     }
-    if (grebe_ann_open(cli->ctx, path, &o, &data, &err) != GREBE_OK || grebe_ann_content_of(data, &c, &err) != GREBE_OK) {
-        grebe_ann_close(data);
-        return -1;
-    }
-    if (cli->format == GREBE_PRINT_JSON) {
-        info_json(path, &c);
-    } else if (cli->format == GREBE_PRINT_TABLE) {
-        out_printf("%s: hdf5, benchmark data set\nN %llu, Q %llu, D %u, K %llu, %s, %s%s\n", path,
-                   (unsigned long long)c.base.n, (unsigned long long)c.queries.n, c.base.dim, (unsigned long long)c.k,
-                   element_name(&c), c.distance, c.base.labels != NULL ? ", with labels" : "");
-    } else {
-        code = info_rows(cli, &c);
-    }
+    bool is_benchmark = grebe_ann_open(cli->ctx, path, &o, &data, &err) == GREBE_OK &&
+                        grebe_ann_content_of(data, &c, &err) == GREBE_OK;
+    int code = print_info(cli, path, is_benchmark ? &c : NULL);
     grebe_ann_close(data);
     return code;
 }

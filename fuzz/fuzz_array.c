@@ -21,7 +21,7 @@ static void read_dense(struct array_file *f, const struct array_info *info)
 {
     grebe_error err = GREBE_ERROR_INIT;
     uint64_t rows = info->kind == ARRAY_MULTI ? info->n_values : info->rows;
-    if (info->columns == 0 || rows > VALUES_MAX / info->columns) {
+    if (info->columns == 0 || info->columns > VALUES_MAX || rows > VALUES_MAX / info->columns) {
         return;
     }
     size_t row = (size_t)info->columns * array_type_bytes(info->type);

@@ -6,6 +6,7 @@
     index.save("words.gix"); index = grebe.ann.Index.load("words.gix")
 """
 
+from ._ann import DataSet, check_hdf5, groundtruth, read_hdf5, write_hdf5
 from ._index import Index
 
-__all__ = ["Index"]
+__all__ = ["DataSet", "Index", "check_hdf5", "groundtruth", "read_hdf5", "write_hdf5"]

@@ -179,6 +179,12 @@ PyObject *core_index_make(PyObject *self, PyObject *args);
 PyObject *core_index_open(PyObject *self, PyObject *args);
 extern PyType_Spec core_index_spec;
 
+/* ---- core_ann.c ---- */
+PyObject *core_ann_read(PyObject *self, PyObject *args);
+PyObject *core_ann_check(PyObject *self, PyObject *args);
+PyObject *core_ann_write(PyObject *self, PyObject *args);
+PyObject *core_ann_groundtruth(PyObject *self, PyObject *args);
+
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */
 const char *core_text_item(PyObject *dict, const char *name);

@@ -70,6 +70,10 @@ static PyMethodDef methods[] = {
     { "drop_index", core_table_drop_index, METH_VARARGS, NULL },
     { "new_index", core_index_make, METH_VARARGS, NULL },
     { "open_index", core_index_open, METH_VARARGS, NULL },
+    { "ann_read", core_ann_read, METH_VARARGS, NULL },
+    { "ann_check", core_ann_check, METH_VARARGS, NULL },
+    { "ann_write", core_ann_write, METH_VARARGS, NULL },
+    { "ann_groundtruth", core_ann_groundtruth, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL }

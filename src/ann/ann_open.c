@@ -78,7 +78,7 @@ static grebe_status text_attribute(struct ann_reader *r, const char *name, bool 
         buf_release(&text);
         return is_needed ? GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s is missing", name) : GREBE_OK;
     }
-    if (st == GREBE_OK && (text.len >= n || memchr(text.data, 0, text.len) != NULL)) {
+    if (st == GREBE_OK && text.len >= n) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s: found \"%s\"", name,
                         error_quote(shown, sizeof shown, text.data, text.len));
     }

@@ -84,6 +84,9 @@ static bool equals(uint64_t base, uint64_t rows, uint64_t columns, uint64_t size
            n == file_bytes;
 }
 
+/* Columns that a row of vectors can have: without rows any number would fit. */
+static bool is_width(uint64_t columns) { return columns > 0 && columns <= ARRAY_COLUMNS_MAX; }
+
 static bool fits_vecs(struct array_file *f, const unsigned char *head, size_t n_head, enum array_kind kind,
                       enum array_type type)
 {
@@ -104,10 +107,10 @@ static bool fits_vecs(struct array_file *f, const unsigned char *head, size_t n_
 static bool fits_bin(struct array_file *f, const unsigned char *head, size_t n_head, enum array_type type)
 {
     uint64_t size = f->bytes->id.size_bytes, bytes = array_type_bytes(type);
-    if (n_head >= 8 && load_le32(head + 4) > 0 && equals(8, load_le32(head), load_le32(head + 4), bytes, size)) {
+    if (n_head >= 8 && is_width(load_le32(head + 4)) && equals(8, load_le32(head), load_le32(head + 4), bytes, size)) {
         return set(f, ARRAY_BIN, type, load_le32(head), load_le32(head + 4), 8);
     }
-    return n_head >= 16 && load_le64(head + 8) > 0 && equals(16, load_le64(head), load_le64(head + 8), bytes, size) &&
+    return n_head >= 16 && is_width(load_le64(head + 8)) && equals(16, load_le64(head), load_le64(head + 8), bytes, size) &&
            set(f, ARRAY_BIN, type, load_le64(head), load_le64(head + 8), 16);
 }
 
@@ -161,7 +164,7 @@ bool array_fits(struct array_file *f, const unsigned char *head, size_t n_head, 
     case ARRAY_BVECS: return fits_vecs(f, head, n_head, kind, type);
     case ARRAY_BIN: return fits_bin(f, head, n_head, type);
     case ARRAY_KNN:
-        return n_head >= 8 && load_le32(head + 4) > 0 &&
+        return n_head >= 8 && is_width(load_le32(head + 4)) &&
                equals(8, load_le32(head), load_le32(head + 4), 8, f->bytes->id.size_bytes) &&
                set(f, ARRAY_KNN, ARRAY_I32, load_le32(head), load_le32(head + 4), 8);
     case ARRAY_CSR: return fits_csr(f, head, n_head);

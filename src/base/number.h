@@ -33,6 +33,8 @@ size_t number_put_i64(char *dst, int64_t v);
 size_t number_put_u64(char *dst, uint64_t v);
 size_t number_put_double(char *dst, double v, const struct number_style *style);
 size_t number_put_float(char *dst, float v, const struct number_style *style);
+/** Rounded to `decimals` (at most 9) places behind the point; beyond 2^53 units of the last place as number_put_double(). */
+size_t number_put_fixed(char *dst, double v, int decimals);
 
 /* The whole text is an integer in range: -?[0-9]+ (unsigned: no sign). */
 bool number_parse_i64(const char *s, size_t len, int64_t *out);

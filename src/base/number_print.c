@@ -2,6 +2,7 @@
 #include "base/number.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/number_table.h"
@@ -243,4 +244,29 @@ size_t number_put_float(char *dst, float v, const struct number_style *style)
                 : to_decimal(c, q, mantissa != 0 || exponent <= 1, true);
     }
     return n + put_decimal(dst + n, d, style);
+}
+
+size_t number_put_fixed(char *dst, double v, int decimals)
+{
+    uint64_t unit = 1;
+    size_t n = 0;
+    for (int i = 0; i < decimals; i++) {
+        unit *= 10;
+    }
+    double scaled = fabs(v) * (double)unit + 0.5;
+    if (!(scaled < 0x1p53)) { /* NaN and infinities too */
+        return number_put_double(dst, v, &number_style_json);
+    }
+    uint64_t whole = (uint64_t)scaled / unit, rest = (uint64_t)scaled % unit;
+    if (v < 0 && scaled >= 1) {
+        dst[n++] = '-';
+    }
+    n += number_put_u64(dst + n, whole);
+    if (decimals > 0) {
+        dst[n++] = '.';
+        for (unit /= 10; unit > 0; unit /= 10) {
+            dst[n++] = (char)('0' + rest / unit % 10);
+        }
+    }
+    return n;
 }

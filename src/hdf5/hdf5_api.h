@@ -23,7 +23,8 @@
 #define HDF5_VARIABLES(X)                                                                            \
     X(P_CLS_FILE_ACCESS_ID) X(P_CLS_DATASET_CREATE_ID) X(T_C_S1) X(T_STD_I8LE) X(T_STD_U8LE)         \
     X(T_STD_I16LE) X(T_STD_U16LE) X(T_STD_I32LE) X(T_STD_U32LE) X(T_STD_I64LE) X(T_STD_U64LE)        \
-    X(T_IEEE_F32LE) X(T_IEEE_F64LE) X(T_NATIVE_INT64)
+    X(T_IEEE_F32LE) X(T_IEEE_F64LE) X(T_NATIVE_INT64)         \
+    X(T_NATIVE_DOUBLE)
 
 /* H5F_ACC_TRUNC, whose macro calls the library. */
 enum { HDF5_TRUNCATE = 2 };

@@ -3,6 +3,7 @@
  * Attributes of the root group, in every form that programs write. A message has sizes of name, type and shape, then these
  * (padded to 8 in version 1), then the value; text of any length stands in a heap of the file. (IV.A.2.m, III.E)
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,25 +175,40 @@ out:
     return st;
 }
 
-grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err)
+/* One number as int64 (what is no integer is refused) or float64. */
+static grebe_status read_number(struct hdf5_file *f, const char *name, enum hdf5_memory memory, void *out, grebe_error *err)
 {
     struct attribute a;
     size_t bad = 0;
-    *out = 0;
     grebe_status st = attribute_find(f, name, &a, err);
     const struct hdf5_data *d = &a.type.d;
-    if (st == GREBE_OK && d->cls != HDF5_INT && d->cls != HDF5_UINT && d->cls != HDF5_BOOL) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s is not an integer: found %s", name, d->type_name);
+    bool is_number = d->cls == HDF5_INT || d->cls == HDF5_UINT || d->cls == HDF5_BOOL;
+    is_number = is_number || (memory == HDF5_AS_F64 && (d->cls == HDF5_FLOAT || d->cls == HDF5_BFLOAT));
+    if (st == GREBE_OK && !is_number) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "attribute %s is not %s: found %s", name,
+                        memory == HDF5_AS_I64 ? "an integer" : "a number", d->type_name);
     }
     if (st == GREBE_OK) {
         if (d->is_big_endian) {
             hdf5_swap(a.value.data, 1, d->size);
         }
-        st = hdf5_convert(d, a.value.data, 1, HDF5_AS_I64, out, &bad, err);
+        st = hdf5_convert(d, a.value.data, 1, memory, out, &bad, err);
         if (st != GREBE_OK) {
             st = error_wrap(err, st, "attribute %s: expected a number below 2^63, found", name);
         }
     }
     buf_release(&a.value);
     return st;
+}
+
+grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err)
+{
+    *out = 0;
+    return read_number(f, name, HDF5_AS_I64, out, err);
+}
+
+grebe_status hdf5_real(struct hdf5_file *f, const char *name, double *out, grebe_error *err)
+{
+    *out = NAN;
+    return read_number(f, name, HDF5_AS_F64, out, err);
 }

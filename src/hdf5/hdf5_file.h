@@ -58,6 +58,8 @@ grebe_status hdf5_text(struct hdf5_file *f, const char *name, struct buf *out, e
                        grebe_error *err);
 /** A root attribute that is one integer (scalar or one element). */
 grebe_status hdf5_int(struct hdf5_file *f, const char *name, int64_t *out, grebe_error *err);
+/** A root attribute that is one number: a float, an integer or a truth value. *out is NaN on failure. */
+grebe_status hdf5_real(struct hdf5_file *f, const char *name, double *out, grebe_error *err);
 
 /** What elements become in memory. RAW: stored bytes, little endian. */
 enum hdf5_memory { HDF5_RAW, HDF5_AS_F32, HDF5_AS_F64, HDF5_AS_I64 };
@@ -76,6 +78,8 @@ grebe_status hdf5_writer_open(grebe_context *ctx, const char *path, struct hdf5_
 grebe_status hdf5_write_text(struct hdf5_writer *w, const char *name, const char *value, grebe_error *err);
 /** int64, scalar or (is_array) of shape (1,). */
 grebe_status hdf5_write_int(struct hdf5_writer *w, const char *name, int64_t value, bool is_array, grebe_error *err);
+/** float64, scalar. */
+grebe_status hdf5_write_real(struct hdf5_writer *w, const char *name, double value, grebe_error *err);
 /** Begin a data set: cls INT, UINT, FLOAT or BOOL (bytes 0 and 1, as h5py has them) with size; rank 1 when columns is 0. */
 grebe_status hdf5_write_begin(struct hdf5_writer *w, const char *name, enum hdf5_class cls, unsigned size,
                               uint64_t rows, uint64_t columns, grebe_error *err);

@@ -23,6 +23,11 @@ grebe_status hdf5_write_int(struct hdf5_writer *w, const char *name, int64_t val
     return UNSUPPORTED(err);
 }
 
+grebe_status hdf5_write_real(struct hdf5_writer *w, const char *name, double value, grebe_error *err)
+{
+    return UNSUPPORTED(err);
+}
+
 grebe_status hdf5_write_begin(struct hdf5_writer *w, const char *name, enum hdf5_class cls, unsigned size,
                               uint64_t rows, uint64_t columns, grebe_error *err)
 {

@@ -148,6 +148,17 @@ grebe_status hdf5_write_int(struct hdf5_writer *w, const char *name, int64_t val
     return st;
 }
 
+grebe_status hdf5_write_real(struct hdf5_writer *w, const char *name, double value, grebe_error *err)
+{
+    struct hdf5_api *api = &w->api;
+    hdf5_enter(api);
+    hid_t space = api->Screate(H5S_SCALAR);
+    grebe_status st = write_attribute(w, name, api->T_IEEE_F64LE, space, api->T_NATIVE_DOUBLE, &value, err);
+    api->Sclose(space);
+    hdf5_leave(api);
+    return st;
+}
+
 /* ---- data sets ---- */
 
 static hid_t half_type(struct hdf5_api *api)

@@ -167,6 +167,31 @@ static void untrain(struct ivf *x)
     x->centroid_bytes = 0;
 }
 
+/* Lists of the rows from `first`, some at a time: only these are held as floats. */
+static grebe_status assign_rows(struct ivf *x, uint64_t first, size_t n, const struct call *call, uint32_t *lists,
+                                grebe_error *err)
+{
+    enum { STEP = 1 << 15 };
+    grebe_status st = GREBE_OK;
+
+    for (size_t at = 0; st == GREBE_OK && at < n; at += STEP) {
+        const size_t here = min_size(STEP, n - at);
+        float *rows = NULL;
+
+        st = floats_of(x, first + at, here, 1, &rows, err);
+        if (st == GREBE_OK) {
+            st = kmeans_assign(x->base.ctx, &x->panels, rows, here, call, lists + at, err);
+        }
+        free_floats(x, rows, here);
+        if (call->progress != NULL) {
+            const grebe_progress p = {.phase = "add", .rows_done = at + here, .rows_total = n};
+
+            call->progress(call->progress_ctx, &p);
+        }
+    }
+    return st;
+}
+
 static grebe_status ivf_add(struct index *ix, const struct index_rows *rows, const struct call *call, grebe_error *err)
 {
     struct ivf *x = (struct ivf *)ix;
@@ -174,7 +199,6 @@ static grebe_status ivf_add(struct index *ix, const struct index_rows *rows, con
     const bool is_first = x->store.n == 0;
     const uint64_t before = x->store.n;
     const size_t n = (size_t)rows->dense.n;
-    float *floats = NULL;
     uint32_t *lists = NULL;
     grebe_status st = GREBE_OK;
 
@@ -189,17 +213,15 @@ static grebe_status ivf_add(struct index *ix, const struct index_rows *rows, con
     if (is_first) {
         GREBE_TRY(train(x, call, err));
     }
-    GREBE_TRY(floats_of(x, before, n, 1, &floats, err));
     lists = mem_alloc(ctx->a, n * sizeof *lists);
     if (lists == NULL) {
         st = mem_fail(err, n * sizeof *lists, "lists of rows");
         goto out;
     }
-    GREBE_TRY(kmeans_assign(ctx, &x->panels, floats, n, call, lists, err));
-    st = ivf_lists_append(&x->lists, ctx, &x->codes, x->centroids, lists, floats, n, (uint32_t)before, call, err);
+    GREBE_TRY(assign_rows(x, before, n, call, lists, err));
+    st = ivf_lists_append(&x->lists, ctx, &x->codes, x->centroids, &x->store, before, lists, n, call, err);
 out:
     mem_free(ctx->a, lists, n * sizeof *lists);
-    free_floats(x, floats, n);
     if (st != GREBE_OK) {
         x->store.n = before;
         if (is_first) {

@@ -39,7 +39,8 @@ struct append_work {
     const struct ivf_lists *from;
     struct ivf_lists *to;
     const struct ivf_codes *codes;
-    const float *centroids, *rows;
+    const float *centroids;
+    const struct index_store *store;
     const size_t *begin; /* of the new rows by list */
     const uint32_t *order;
     uint32_t first;
@@ -76,8 +77,13 @@ static grebe_status append_list(void *arg, size_t list, grebe_error *err)
     float *bias = (float *)(uintptr_t)to->bias + at * IVF_BLOCK;
     uint32_t *positions = (uint32_t *)(uintptr_t)to->positions + at * IVF_BLOCK;
     size_t slot = from->sizes[list];
+    const struct index_store *s = w->store;
+    const size_t scratch_bytes = s->dim * sizeof(float);
+    float *scratch = s->elem == VECTOR_F32 ? NULL : mem_alloc(to->a, scratch_bytes);
 
-    (void)err;
+    if (s->elem != VECTOR_F32 && scratch == NULL) {
+        return mem_fail(err, scratch_bytes, "a row");
+    }
     if (n_old > 0) {
         memcpy(codes, from->codes + old * to->block_bytes, n_old * to->block_bytes);
         memcpy(bias, from->bias + old * IVF_BLOCK, n_old * IVF_BLOCK * sizeof *bias);
@@ -89,25 +95,30 @@ static grebe_status append_list(void *arg, size_t list, grebe_error *err)
         positions[i] = UINT32_MAX;
     }
     for (size_t i = w->begin[list]; i < w->begin[list + 1]; i++, slot++) {
-        const float *row = w->rows + (size_t)w->order[i] * w->codes->dim;
+        const void *stored = index_store_row(s, w->first + w->order[i]);
+        const float *row = scratch != NULL ? scratch : (const float *)stored;
 
+        if (scratch != NULL) {
+            vector_to_f32(s->elem, stored, s->dim, scratch);
+        }
         bias[slot] = ivf_codes_put(w->codes, row, w->centroids + list * w->codes->dim,
                                    codes + slot / IVF_BLOCK * to->block_bytes, (uint32_t)(slot % IVF_BLOCK));
         positions[slot] = w->first + w->order[i];
     }
     to->sizes[list] = (uint32_t)slot;
+    mem_free(to->a, scratch, scratch_bytes);
     return GREBE_OK;
 }
 
 grebe_status ivf_lists_append(struct ivf_lists *l, grebe_context *ctx, const struct ivf_codes *codes,
-                              const float *centroids, const uint32_t *lists, const float *rows, size_t n,
-                              uint32_t first, const struct call *call, grebe_error *err)
+                              const float *centroids, const struct index_store *store, uint64_t first,
+                              const uint32_t *lists, size_t n, const struct call *call, grebe_error *err)
 {
     const uint32_t n_lists = l->n_lists;
     struct ivf_lists fresh = {0};
     size_t *begin = mem_alloc(l->a, ((size_t)l->n_lists + 1) * sizeof *begin);
     uint32_t *order = mem_alloc(l->a, n * sizeof *order);
-    struct append_work w = {l, &fresh, codes, centroids, rows, begin, order, first};
+    struct append_work w = {l, &fresh, codes, centroids, store, begin, order, (uint32_t)first};
     grebe_status st = GREBE_OK;
     size_t blocks = 0;
 

@@ -5,6 +5,7 @@
 /* Codes of all rows, list by list, each list in whole blocks one behind the other. */
 
 #include "index/index_bits.h"
+#include "index/index_store.h"
 #include "index/ivf_codes.h"
 
 struct ivf_lists {
@@ -24,15 +25,14 @@ grebe_status ivf_lists_init(struct ivf_lists *l, const grebe_allocator *a, uint3
 void ivf_lists_release(struct ivf_lists *l); /* idempotent */
 
 /**
- * Append rows, in their order, to the ends of their lists. All arrays are laid out anew; on failure nothing changes.
+ * Append the rows [first, first + n) of the store, in their order, to the ends of their lists. All arrays are laid out
+ * anew; on failure nothing changes.
  *
- * @param lists      of the rows, shape [n].
- * @param rows       float32, shape [n][dim], packed.
- * @param first      position of row 0.
+ * @param lists Of these rows, shape [n].
  */
 grebe_status ivf_lists_append(struct ivf_lists *l, grebe_context *ctx, const struct ivf_codes *codes,
-                              const float *centroids, const uint32_t *lists, const float *rows, size_t n,
-                              uint32_t first, const struct call *call, grebe_error *err);
+                              const float *centroids, const struct index_store *store, uint64_t first,
+                              const uint32_t *lists, size_t n, const struct call *call, grebe_error *err);
 
 grebe_status ivf_lists_save(const struct ivf_lists *l, struct index_writer *w, grebe_error *err);
 /** @param n Rows in all. */

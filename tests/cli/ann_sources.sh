@@ -40,6 +40,8 @@ ls | grep tmp
 grebe info good/small_l2.hdf5
 grebe info good/sparse_tokens.hdf5 --format json
 grebe info storage/annb_jaccard.hdf5
+q grebe info bad/claims_a_lot.hdf5 --format json
+q grebe info bad/truncated_half.hdf5
 q grebe ann check good/small_l2.hdf5
 q grebe ann check good/sparse_unsorted_ids.hdf5 --format csv
 q grebe ann check bad/neighbor_minus_one.hdf5 --format csv
