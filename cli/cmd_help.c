@@ -269,6 +269,33 @@ static void fish_option(const struct cmd *c, const struct opt_spec *o)
     out_printf("'\n");
 }
 
+/* What follows a verb with sub-commands: their names, then their options. */
+static void bash_subs(const struct cmd *verb)
+{
+    out_printf("    if [ \"$verb\" = %s ]; then\n        if [ \"$COMP_CWORD\" = 2 ]; then\n            COMPREPLY=($(compgen -W \"", verb->name);
+    for (size_t i = 0; verb->subs[i] != NULL; i++) {
+        out_printf("%s ", verb->subs[i]->name + strlen(verb->name) + 1);
+    }
+    out_printf("\" -- \"$cur\"))\n            return\n        fi\n        case $cur in\n        -*) case ${COMP_WORDS[2]} in\n");
+    for (size_t i = 0; verb->subs[i] != NULL; i++) {
+        out_printf("            %s) COMPREPLY=($(compgen -W \"", verb->subs[i]->name + strlen(verb->name) + 1);
+        each_option(verb->subs[i], bash_option);
+        out_printf("\" -- \"$cur\")) ;;\n");
+    }
+    out_printf("            esac\n            return ;;\n        esac\n    fi\n");
+}
+
+static void fish_subs(const struct cmd *verb)
+{
+    for (size_t i = 0; verb->subs[i] != NULL; i++) {
+        const char *name = verb->subs[i]->name + strlen(verb->name) + 1;
+        out_printf("complete -c grebe -n '__fish_seen_subcommand_from %s' -a %s -d '%s'\n", verb->name, name, verb->subs[i]->summary);
+        struct cmd one = *verb->subs[i];
+        one.name = name;
+        each_option(&one, fish_option);
+    }
+}
+
 static void completions_bash(void)
 {
     out_printf("_grebe() {\n    local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]}\n"
@@ -276,7 +303,13 @@ static void completions_bash(void)
     for (size_t i = 0; cmd_list[i] != NULL; i++) {
         out_printf("%s ", cmd_list[i]->name);
     }
-    out_printf("\" -- \"$cur\"))\n        return\n    fi\n    case $cur in\n    -*) case $verb in\n");
+    out_printf("\" -- \"$cur\"))\n        return\n    fi\n");
+    for (size_t i = 0; cmd_list[i] != NULL; i++) {
+        if (cmd_list[i]->subs != NULL) {
+            bash_subs(cmd_list[i]);
+        }
+    }
+    out_printf("    case $cur in\n    -*) case $verb in\n");
     for (size_t i = 0; cmd_list[i] != NULL; i++) {
         out_printf("        %s) COMPREPLY=($(compgen -W \"", cmd_list[i]->name);
         each_option(cmd_list[i], bash_option);
@@ -292,6 +325,9 @@ static void completions_fish(void)
         out_printf("complete -c grebe -n __fish_use_subcommand -a %s -d '%s'\n", cmd_list[i]->name,
                    cmd_list[i]->summary);
         each_option(cmd_list[i], fish_option);
+        if (cmd_list[i]->subs != NULL) {
+            fish_subs(cmd_list[i]);
+        }
     }
 }
 

@@ -328,7 +328,7 @@ static const struct cmd cmd_vdb_spec = {
 };
 static const struct cmd cmd_ann_spec = {
     "ann", "ann COMMAND …", "measure nearest-neighbour search: data sets, truth, runs",
-    "Data sets are the HDF5 files of VSAG and of ann-benchmarks; docs/guide/ann.md explains them.",
+    "Data sets are the HDF5 files of VSAG and of ann-benchmarks; docs/guide/ann-data.md explains them.",
     "grebe ann check glove-100-angular.hdf5",
     own_words, NULL, 0, ANY, NULL, ann_list
 };

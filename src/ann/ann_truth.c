@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ann/ann_truth_internal.h"
+#include "base/checked.h"
 
 /* ---- the nearest rows of one query ---- */
 
@@ -52,6 +53,20 @@ void truth_progress(const struct call *call, uint64_t rows_done, uint64_t rows_t
 
         call->progress(call->progress_ctx, &p);
     }
+}
+
+grebe_status truth_in_steps(const struct ann_dataset *d, const struct call *call, size_t n_chunks, size_t chunk_queries,
+                            pool_fn fn, void *arg, size_t *first, grebe_error *err)
+{
+    const size_t step = max_size(n_chunks / 20, (size_t)call->threads * 2);
+    grebe_status st = GREBE_OK;
+
+    for (*first = 0; *first < n_chunks; *first += step) {
+        GREBE_TRY(parallel_for(d->ctx->pool, call->threads, min_size(step, n_chunks - *first), fn, arg, call->cancel, err));
+        truth_progress(call, min_u64((*first + step) * chunk_queries, d->test.n) * d->train.n, d->test.n * d->train.n);
+    }
+out:
+    return st;
 }
 
 /* ---- whole data sets ---- */

@@ -70,6 +70,12 @@ grebe_status truth_fill_multi(const struct ann_dataset *d, size_t k, const int64
                               const int64_t *query_labels, const struct call *call, int64_t *ids, float *distances,
                               grebe_error *err);
 
+/**
+ * Call fn(arg, i) for n_chunks pieces of queries, some at a time, so that the caller hears of them: piece *first + i.
+ */
+grebe_status truth_in_steps(const struct ann_dataset *d, const struct call *call, size_t n_chunks, size_t chunk_queries,
+                            pool_fn fn, void *arg, size_t *first, grebe_error *err);
+
 /** Tell the caller how far the search is. */
 void truth_progress(const struct call *call, uint64_t rows_done, uint64_t rows_total);
 

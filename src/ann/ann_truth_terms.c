@@ -209,21 +209,6 @@ out:
     return st;
 }
 
-/* In some steps, so that the caller hears of them. */
-static grebe_status in_steps(const struct ann_dataset *d, const struct call *call, size_t n_chunks, size_t chunk_queries,
-                             pool_fn fn, void *arg, size_t *first, grebe_error *err)
-{
-    const size_t step = max_size(n_chunks / 20, (size_t)call->threads * 2);
-    grebe_status st = GREBE_OK;
-
-    for (*first = 0; *first < n_chunks; *first += step) {
-        GREBE_TRY(parallel_for(d->ctx->pool, call->threads, min_size(step, n_chunks - *first), fn, arg, call->cancel, err));
-        truth_progress(call, min_u64((*first + step) * chunk_queries, d->test.n) * d->train.n, d->test.n * d->train.n);
-    }
-out:
-    return st;
-}
-
 struct stepped {
     struct terms_work *terms;
     size_t first;
@@ -254,60 +239,10 @@ grebe_status truth_fill_terms(const struct ann_dataset *d, size_t k, const int64
     if (!w.is_merged) {
         GREBE_TRY(make_lists(&w, err));
     }
-    GREBE_TRY(in_steps(d, call, n_chunks, QUERIES_CHUNK, step_chunk, &s, &s.first, err));
+    GREBE_TRY(truth_in_steps(d, call, n_chunks, QUERIES_CHUNK, step_chunk, &s, &s.first, err));
 out:
     mem_free(w.a, w.postings, w.n_postings * sizeof *w.postings);
     mem_free(w.a, w.terms, w.n_postings * sizeof *w.terms);
     mem_free(w.a, w.starts, (w.n_postings + 1) * sizeof *w.starts);
     return st;
-}
-
-/* ---- documents of several vectors ---- */
-
-struct multi_work {
-    const struct ann_dataset *d;
-    size_t k, first;
-    const int64_t *base_labels, *query_labels;
-    int64_t *ids;
-    float *distances;
-};
-
-static grebe_status search_document(void *arg, size_t i, grebe_error *err)
-{
-    const struct multi_work *w = arg;
-    const struct ann_vectors *q = &w->d->test, *v = &w->d->train;
-    const enum vector_metric metric =
-        w->d->metric == VECTOR_EUCLIDEAN && w->d->is_maxsim_squared ? VECTOR_L2SQ : w->d->metric;
-    const size_t at = w->first + i;
-    struct truth_item *items = mem_alloc(w->d->ctx->a, w->k * sizeof *items);
-    struct truth_list list = {items, 0, w->k};
-
-    if (items == NULL) {
-        return mem_fail(err, w->k * sizeof *items, "nearest documents");
-    }
-    for (uint64_t r = 0; r < v->n; r++) {
-        if (w->base_labels == NULL || w->base_labels[r] == w->query_labels[at]) {
-            truth_list_push(&list,
-                            vector_maxsim(metric, (const float *)q->dense + (size_t)q->offsets[at] * q->dim,
-                                          (size_t)(q->offsets[at + 1] - q->offsets[at]),
-                                          (const float *)v->dense + (size_t)v->offsets[r] * v->dim,
-                                          (size_t)(v->offsets[r + 1] - v->offsets[r]), v->dim),
-                            r);
-        }
-    }
-    truth_list_write(&list, 0, w->ids + at * w->k, w->distances + at * w->k);
-    mem_free(w->d->ctx->a, items, w->k * sizeof *items);
-    return GREBE_OK;
-}
-
-grebe_status truth_fill_multi(const struct ann_dataset *d, size_t k, const int64_t *base_labels,
-                              const int64_t *query_labels, const struct call *call, int64_t *ids, float *distances,
-                              grebe_error *err)
-{
-    struct multi_work w = {d, k, 0, base_labels, query_labels, ids, distances};
-
-    if (d->train.dim != d->test.dim) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "queries of %u components: expected %u as train has", d->test.dim, d->train.dim);
-    }
-    return in_steps(d, call, (size_t)d->test.n, 1, search_document, &w, &w.first, err);
 }

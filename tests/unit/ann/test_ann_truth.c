@@ -436,7 +436,9 @@ static void check_dataset(struct ann_dataset *d, double (*distance)(const struct
 
         for (uint64_t r = 0; r < d->train.n; r++) {
             if (!is_filtered || d->train.labels[r] == d->test.labels[q]) {
-                all[n++] = (struct pair){distance(d, q, r), (int64_t)r};
+                const double distance_found = distance(d, q, r);
+
+                all[n++] = (struct pair){isnan(distance_found) ? INFINITY : distance_found, (int64_t)r};
             }
         }
         qsort(all, n, sizeof *all, compare);
@@ -484,13 +486,13 @@ static double multi_distance(const struct ann_dataset *d, uint64_t q, uint64_t r
                          b->dim);
 }
 
-static void fill_documents(struct ann_dataset *d, struct ann_vectors *v, uint64_t n, uint64_t *seed)
+static void fill_documents(struct ann_dataset *d, struct ann_vectors *v, uint64_t n, bool is_whole, uint64_t *seed)
 {
     grebe_error err = GREBE_ERROR_INIT;
     void *offsets = NULL, *dense = NULL;
 
     assert_ok(ann_array(d, n + 1, sizeof(int64_t), "offsets", &offsets, &err));
-    assert_ok(ann_array(d, n * 4 * 5, sizeof(float), "vectors", &dense, &err));
+    assert_ok(ann_array(d, n * 4 * 5, sizeof(float), "vectors", &dense, &err)); /* up to 4 of 5 components */
     v->n = n;
     v->dim = 5;
     v->offsets = offsets;
@@ -499,7 +501,8 @@ static void fill_documents(struct ann_dataset *d, struct ann_vectors *v, uint64_
         v->offsets[r + 1] = v->offsets[r] + (int64_t)(test_random(seed) % 5);
     }
     for (uint64_t i = 0; i < n * 4 * 5; i++) {
-        ((float *)dense)[i] = (float)(test_random(seed) % 7) - 3;
+        ((float *)dense)[i] = (float)(test_random(seed) % 7) - 3 +
+                              (is_whole ? 0 : (float)((int64_t)(test_random(seed) >> 40) - (1 << 23)) * 0x1p-24f);
     }
 }
 
@@ -507,18 +510,33 @@ static void test_truth_fill__documents__maxsim(void **state)
 {
     struct fixture *f = *state;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 8; i++) {
         grebe_error err = GREBE_ERROR_INIT;
         struct ann_dataset *d = NULL;
         const struct call call = {.threads = 1};
+        void *labels = NULL;
 
         assert_ok(ann_dataset_new(f->ctx, &d, &err));
         d->layout = ANN_MULTI;
-        d->metric = i == 0 ? VECTOR_IP : VECTOR_EUCLIDEAN;
-        d->is_maxsim_squared = i == 1;
-        fill_documents(d, &d->train, 60, &f->seed);
-        fill_documents(d, &d->test, 9, &f->seed);
+        d->metric = i % 4 == 0 ? VECTOR_IP : i % 4 == 3 ? VECTOR_COSINE : VECTOR_EUCLIDEAN;
+        d->is_maxsim_squared = i % 4 == 1;
+        fill_documents(d, &d->train, 60, i < 4, &f->seed);
+        fill_documents(d, &d->test, 9, i < 4, &f->seed);
         check_dataset(d, multi_distance, 60, false);
+        check_dataset(d, multi_distance, 7, false);
+        assert_ok(ann_array(d, 60, sizeof(int64_t), "labels", &labels, &err));
+        for (int64_t r = 0; r < 60; r++) {
+            ((int64_t *)labels)[r] = r % 6;
+        }
+        d->train.labels = d->test.labels = labels;
+        check_dataset(d, multi_distance, 7, true);
+        check_dataset(d, multi_distance, 12, true); /* 10 have the label */
+        if (i % 4 != 3) {
+            ((float *)d->train.dense)[33] = NAN;
+            ((float *)d->train.dense)[77] = 3e38f;
+            check_dataset(d, multi_distance, 20, false);
+        }
+        d->train.labels = d->test.labels = NULL;
         assert_fails(ann_truth_fill(d, 61, false, &call, &err), GREBE_EINVAL, "found 61");
         assert_fails(ann_truth_fill(d, 1, true, &call, &err), GREBE_EINVAL, "labels");
         ann_dataset_free(d);
