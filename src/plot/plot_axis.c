@@ -59,7 +59,8 @@ static int decimals_of(double step)
 static void add_tick(struct plot_range *r, double v, int decimals, bool is_minor)
 {
     double at = plot_transform(r->axis, v);
-    if (r->n_ticks == PLOT_TICKS_MAX || isnan(at) || at < r->low - 1e-9 || at > r->high + 1e-9) {
+    if (r->n_ticks == PLOT_TICKS_MAX || isnan(at) || at < r->low - 1e-9 || at > r->high + 1e-9 ||
+        (r->n_ticks > 0 && at <= r->ticks[r->n_ticks - 1].at)) { /* the edge of a logit has one */
         return;
     }
     struct plot_tick *t = &r->ticks[r->n_ticks++];
