@@ -138,6 +138,8 @@ static void axis_title(const struct ann_report *r, const char *key, char *dst, s
         }
     } else if (strcmp(key, "qps") == 0) {
         snprintf(dst, room, "queries per second");
+    } else if (strcmp(key, "qps_cpu") == 0) {
+        snprintf(dst, room, "queries per second of processor");
     } else {
         snprintf(dst, room, "%s", key);
     }

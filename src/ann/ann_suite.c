@@ -309,7 +309,7 @@ static void silence(const struct ann_suite_case *x, struct ann_case *c)
         unset(c, ANN_R0, ANN_R90);
     }
     if (x->is_without_qps) {
-        unset(c, ANN_QPS, ANN_QPS);
+        unset(c, ANN_QPS, ANN_QPS_CPU);
     }
     if (x->is_without_tps) {
         unset(c, ANN_TPS, ANN_TPS);
