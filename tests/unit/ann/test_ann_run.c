@@ -207,7 +207,10 @@ static void test_suite__build_and_search__as_its_file_says(void **state)
     assert_ok(ann_suite_parse(&s, "x.yaml", text, strlen(text), &err));
     assert_int_equal(s.n_cases, 2);
     assert_int_equal(s.n_exports, 2);
-    assert_int_equal(s.cases[0].job.n_params, 3);
+    assert_int_equal(s.cases[0].job.n_params, 4);
+    assert_string_equal(s.cases[0].job.params[3], "rerank=none"); /* codes without use_reorder */
+    assert_int_equal(s.cases[1].job.n_params, 3);
+    assert_string_equal(s.cases[1].job.params[1], "degree=64"); /* their default */
     assert_string_equal(s.cases[0].job.params[0], "quant=sq8");
     assert_string_equal(s.cases[0].job.params[1], "degree=16");
     assert_string_equal(s.cases[0].search.params[0], "ef=10"); /* raised to topk, as hgraph does */
@@ -256,6 +259,8 @@ static void test_suite__what_is_wrong__named_before_running(void **state)
           GREBE_EUNSUPPORTED, "base_quantization_type \"tq\"" },
         { "c: {datapath: d, type: build, index_name: hgraph, create_params: '{\"index_param\":{\"magic\":1}}'}", GREBE_EUNSUPPORTED,
           "parameter \"magic\"" },
+        { "c: {datapath: d, type: build, index_name: hgraph, create_params: '{\"index_param\":{\"base_quantization_type\":\"rabitq\"}}'}",
+          GREBE_EINVAL, "hgraph: parameter quant: expected one of" },
         { "c: {datapath: d, type: 'build,search', index_name: sindi, create_params: '{}', search_params: '{\"sindi\":{\"term_prune_ratio\":0.1}}'}",
           GREBE_EUNSUPPORTED, "term_prune_ratio" },
     };
