@@ -139,23 +139,30 @@ static void log_ticks(struct plot_range *r, double low, double high)
     }
 }
 
-/* Towards 1: 0.9, 0.99, 0.999, … */
+/* Towards 1: 0.9, 0.99, 0.999, …; what matters most is placed first, the rest where there is room. */
 static void nines_ticks(struct plot_range *r)
 {
-    static const struct { double v; int decimals; } at[] = {
-        { 0, 0 }, { 0.1, 1 }, { 0.2, 1 }, { 0.3, 1 }, { 0.4, 1 }, { 0.5, 1 }, { 0.6, 1 }, { 0.7, 1 }, { 0.8, 1 }, { 0.9, 1 },
-        { 0.95, 2 }, { 0.98, 2 }, { 0.99, 2 }, { 0.995, 3 }, { 0.999, 3 }, { 0.9999, 4 }, { 1, 0 },
+    static const struct { double v; int decimals, rank; } at[] = {
+        { 0, 0, 1 }, { 0.1, 1, 2 }, { 0.2, 1, 3 }, { 0.3, 1, 2 }, { 0.4, 1, 3 }, { 0.5, 1, 1 }, { 0.6, 1, 3 }, { 0.7, 1, 2 },
+        { 0.8, 1, 2 }, { 0.9, 1, 0 }, { 0.95, 2, 1 }, { 0.98, 2, 2 }, { 0.99, 2, 0 }, { 0.995, 3, 2 }, { 0.999, 3, 0 },
+        { 0.9999, 4, 1 }, { 1, 0, 0 },
     };
-    double last = -INFINITY, room = (r->high - r->low) / 16;
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
-        double t = plot_transform(r->axis, at[i].v);
-        bool is_end = i + 1 == sizeof at / sizeof at[0];
-        if (t - last < room && is_end && r->n_ticks > 0 && t <= r->high) {
-            r->n_ticks--; /* the end matters more */
+    enum { N = sizeof at / sizeof at[0], RANKS = 4 };
+    double room = (r->high - r->low) / 16;
+    bool is_taken[N] = { false };
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (size_t i = N; i-- > 0;) {
+            bool fits = at[i].rank == rank;
+            for (size_t j = 0; j < N && fits; j++) {
+                double t = plot_transform(r->axis, at[i].v), u = plot_transform(r->axis, at[j].v);
+                fits = !is_taken[j] || u < r->low || u > r->high || fabs(t - u) >= room;
+            }
+            is_taken[i] = is_taken[i] || fits;
         }
-        if (t - last >= room || is_end) {
+    }
+    for (size_t i = 0; i < N; i++) {
+        if (is_taken[i]) {
             add_tick(r, at[i].v, at[i].decimals, false);
-            last = t >= r->low ? t : last;
         }
     }
 }
