@@ -162,7 +162,7 @@ static float put_scalar(const struct ivf_codes *c, const float *row, const float
     for (uint32_t d = 0; d < c->dim; d++) {
         const float p = row[d] - centroid[d];
         const float at = c->step[d] > 0 ? roundf((p - c->low[d]) / c->step[d]) : 0;
-        const uint8_t code = (uint8_t)(at < 0 ? 0 : at > levels ? levels : at);
+        const uint8_t code = (uint8_t)(at > 0 ? (at < levels ? at : levels) : 0); /* NaN of a damaged file: 0 */
         const double decoded = (double)c->low[d] + (double)c->step[d] * code;
 
         bias += decoded * decoded + 2 * decoded * (double)centroid[d];
@@ -298,7 +298,9 @@ static float query_tables(const struct ivf_codes *c, const float *query, uint8_t
             }
             widest = high - low > widest ? high - low : widest;
             for (uint32_t j = 0; pass == 1 && j < PQ_ROWS; j++) {
-                form[t * PQ_ROWS + j] = (uint8_t)((dots[j] - low) / unit + 0.5f);
+                const float entry = (dots[j] - low) / unit + 0.5f;
+
+                form[t * PQ_ROWS + j] = (uint8_t)(entry > 0 ? (entry < TABLE_ENTRY_MAX ? entry : TABLE_ENTRY_MAX) : 0);
             }
             common += pass == 1 ? low : 0;
         }

@@ -151,7 +151,7 @@ void ivf_signs_query(const struct ivf_rotation *r, bool is_l2, const float *quer
         for (uint32_t j = 0; j < TABLE_ROWS; j++) {
             const float entry = (first[j % 4] + second[j / 4] + half) / unit + 0.5f;
 
-            form[t * TABLE_ROWS + j] = (uint8_t)(entry < 0 ? 0 : entry > TABLE_ENTRY_MAX ? TABLE_ENTRY_MAX : entry);
+            form[t * TABLE_ROWS + j] = (uint8_t)(entry > 0 ? (entry < TABLE_ENTRY_MAX ? entry : TABLE_ENTRY_MAX) : 0);
         }
     }
     out->scale = is_l2 ? 2 * unit : unit;
