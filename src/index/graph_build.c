@@ -31,12 +31,6 @@ struct builder {
     uint32_t keep_new, n_candidates;
 };
 
-uint32_t graph_entries_wanted(uint32_t n)
-{
-    double e = 2 * sqrt((double)n);
-    return e < 1 ? 1 : e > GRAPH_ENTRIES_MAX ? GRAPH_ENTRIES_MAX : (uint32_t)e;
-}
-
 static uint32_t *links_of(const struct graph *g, uint32_t id) { return g->links_owned + (size_t)id * g->width; }
 
 static uint32_t count_links(const struct graph *g, uint32_t id)
@@ -140,7 +134,7 @@ static grebe_status insert_piece(void *arg, size_t piece, grebe_error *err)
             const void *query = graph_codes_query(&g->codes, g->store.elem, row, w->query_wide, w->query_code);
             w->watch = 0;
             w->patience = 0;
-            graph_walk_begin(w, &view, query, g->options.ef_construction, starts, graph_starts(g, query, starts));
+            graph_walk_begin(w, &view, query, g->options.ef_construction, 0, starts, graph_entries_nearest(&g->entries, &g->codes, query, starts));
         }
         g->run(&view, lanes, n);
         for (uint32_t j = 0; j < n; j++) {
@@ -249,19 +243,6 @@ static void collect_back(struct builder *b)
 
 /* ---- all of it ---- */
 
-static void add_entries(struct builder *b)
-{
-    struct graph *g = b->g;
-    uint32_t wanted = graph_entries_wanted(g->n - b->n_new + b->end);
-    for (uint32_t i = b->begin; i < b->end && g->n_entries < wanted; i++) {
-        uint32_t id = b->sequence[i];
-        g->entry_ids[g->n_entries] = id;
-        memcpy(g->entry_rows + (size_t)g->n_entries * g->codes.stride, g->codes.rows + (size_t)id * g->codes.stride,
-               g->codes.stride);
-        g->n_entries++;
-    }
-}
-
 static grebe_status run_batches(struct builder *b, const struct call *call, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -278,7 +259,10 @@ static grebe_status run_batches(struct builder *b, const struct call *call, greb
             sort_back(b);
             st = parallel_for(g->ctx->pool, call->threads, LINK_PIECES, link_piece, b, call->cancel, err);
         }
-        add_entries(b);
+        graph_entries_add(&g->entries, &g->codes, b->sequence + b->begin, b->end - b->begin, old + b->end);
+        if (graph_entries_are_loose(&g->entries)) {
+            graph_entries_group(&g->entries, &g->codes, &g->store);
+        }
         if (call->progress != NULL) {
             grebe_progress p = { .phase = "graph", .rows_done = b->end, .rows_total = b->n_new };
             call->progress(call->progress_ctx, &p);
@@ -328,35 +312,6 @@ static grebe_status reserve_links(struct graph *g, uint32_t n, grebe_error *err)
     return GREBE_OK;
 }
 
-static grebe_status reserve_entries(struct graph *g, uint32_t n, grebe_error *err)
-{
-    size_t wanted = graph_entries_wanted(n);
-    if (wanted <= g->entry_room) {
-        return GREBE_OK;
-    }
-    uint32_t *ids = mem_alloc(g->a, wanted * sizeof *ids);
-    unsigned char *rows = mem_alloc_aligned(g->a, wanted * g->codes.stride, MEM_ALIGN_VECTOR);
-    if (ids == NULL || rows == NULL) {
-        mem_free(g->a, ids, wanted * sizeof *ids);
-        if (rows != NULL) {
-            mem_free_aligned(g->a, rows, wanted * g->codes.stride, MEM_ALIGN_VECTOR);
-        }
-        return mem_fail(err, wanted * g->codes.stride, "the entries of a graph");
-    }
-    if (g->n_entries > 0) {
-        memcpy(ids, g->entry_ids, g->n_entries * sizeof *ids);
-        memcpy(rows, g->entry_rows, g->n_entries * g->codes.stride);
-    }
-    mem_free(g->a, g->entry_ids, g->entry_room * sizeof *ids);
-    if (g->entry_rows != NULL) {
-        mem_free_aligned(g->a, g->entry_rows, g->entry_room * g->codes.stride, MEM_ALIGN_VECTOR);
-    }
-    g->entry_ids = ids;
-    g->entry_rows = rows;
-    g->entry_room = wanted;
-    return GREBE_OK;
-}
-
 /*
  * A graph over the rows themselves is built by walks over codes all the same, when the new rows are many: half the time.
  * The codes and the entries' copies of them stand in the graph meanwhile.
@@ -372,29 +327,26 @@ static grebe_status run_over_codes(struct builder *b, const struct call *call, g
 {
     struct graph *g = b->g;
     struct graph_codes codes, kept = g->codes;
-    unsigned char *kept_rows = g->entry_rows;
+    struct graph_entries entries = { 0 }, kept_entries = g->entries;
     bool is_anew;
     grebe_status st = graph_codes_init(&codes, &g->store, GRAPH_QUANT_SQ8, err);
-    size_t bytes = g->entry_room * codes.stride;
-    unsigned char *rows = NULL;
     if (st == GREBE_OK) {
         st = graph_codes_append(&codes, &g->store, &is_anew, err);
     }
-    if (st == GREBE_OK && (rows = mem_alloc_aligned(g->a, bytes, MEM_ALIGN_VECTOR)) == NULL) {
-        st = mem_fail(err, bytes, "the entries of a graph");
+    if (st == GREBE_OK) {
+        st = graph_entries_reserve(&entries, &codes, g->n, err);
     }
     if (st == GREBE_OK) {
+        graph_entries_copy(&entries, &codes, &g->entries);
         g->codes = codes;
-        g->entry_rows = rows;
-        graph_entries_refresh(g);
+        g->entries = entries;
         st = run_batches(b, call, err);
+        entries = g->entries;
+        g->entries = kept_entries;
         g->codes = kept;
-        g->entry_rows = kept_rows;
-        graph_entries_refresh(g);
+        graph_entries_copy(&g->entries, &g->codes, &entries);
     }
-    if (rows != NULL) {
-        mem_free_aligned(g->a, rows, bytes, MEM_ALIGN_VECTOR);
-    }
+    graph_entries_release(&entries, g->a);
     graph_codes_release(&codes);
     return st;
 }
@@ -422,9 +374,7 @@ static void cut_back(struct graph *g, uint32_t n)
             l[kept] = UINT32_MAX;
         }
     }
-    while (g->n_entries > 0 && g->entry_ids[g->n_entries - 1] >= n) {
-        g->n_entries--;
-    }
+    graph_entries_cut(&g->entries, &g->codes, n);
     g->n = n;
 }
 
@@ -442,7 +392,7 @@ grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *
     b.n_candidates = b.n_candidates < g->options.ef_construction ? b.n_candidates : g->options.ef_construction;
     b.back_room = (size_t)BATCH_MAX * b.keep_new;
     GREBE_TRY(reserve_links(g, total, err));
-    GREBE_TRY(reserve_entries(g, total, err));
+    GREBE_TRY(graph_entries_reserve(&g->entries, &g->codes, total, err));
     b.sequence = mem_alloc(g->a, b.n_new * sizeof *b.sequence);
     b.back = mem_alloc(g->a, b.back_room * sizeof *b.back);
     b.back_other = mem_alloc(g->a, b.back_room * sizeof *b.back);
@@ -465,6 +415,7 @@ grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *
     if (st != GREBE_OK) {
         cut_back(g, old);
     }
+    graph_entries_group(&g->entries, &g->codes, &g->store);
 out:
     mem_free(g->a, b.sequence, b.n_new * sizeof *b.sequence);
     mem_free(g->a, b.back, b.back_room * sizeof *b.back);

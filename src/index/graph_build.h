@@ -13,7 +13,4 @@
 /** Link the store's rows from g->n on; they have codes. On failure the graph is as it was. */
 grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *err);
 
-/** How many entries a graph of n nodes has. */
-uint32_t graph_entries_wanted(uint32_t n);
-
 #endif

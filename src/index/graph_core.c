@@ -2,7 +2,6 @@
 #include "index/graph_core.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { ROW_LINES_MAX = 8 }; /* of longer rows the hardware fetches the rest */
@@ -41,12 +40,7 @@ void graph_release(struct graph *g)
     if (g->links_owned != NULL) {
         mem_free_aligned(g->a, g->links_owned, g->links_bytes, MEM_ALIGN_VECTOR);
     }
-    mem_free(g->a, g->entry_ids, g->entry_room * sizeof *g->entry_ids);
-    if (g->entry_rows != NULL) {
-        mem_free_aligned(g->a, g->entry_rows, g->entry_room * g->codes.stride, MEM_ALIGN_VECTOR);
-    }
-    mem_free(g->a, g->position_of, g->n_map * sizeof *g->position_of);
-    mem_free(g->a, g->id_of, g->n_map * sizeof *g->id_of);
+    graph_entries_release(&g->entries, g->a);
     mem_free(g->a, g->removed, g->removed_words * sizeof *g->removed);
     graph_codes_release(&g->codes);
     index_store_release(&g->store);
@@ -105,37 +99,4 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n)
         }
     }
     pthread_mutex_unlock(&g->lock);
-}
-
-void graph_entries_refresh(struct graph *g)
-{
-    for (uint32_t i = 0; i < g->n_entries; i++) {
-        memcpy(g->entry_rows + (size_t)i * g->codes.stride, g->codes.rows + (size_t)g->entry_ids[i] * g->codes.stride,
-               g->codes.stride);
-    }
-}
-
-uint32_t graph_starts(const struct graph *g, const void *query, uint32_t *starts)
-{
-    enum { PIECE = 256 };
-    float best[GRAPH_STARTS], d[PIECE];
-    uint32_t n = 0;
-    for (uint32_t begin = 0; begin < g->n_entries; begin += PIECE) {
-        uint32_t len = g->n_entries - begin < PIECE ? g->n_entries - begin : PIECE;
-        g->codes.kernels.many(query, g->entry_rows + (size_t)begin * g->codes.stride, g->codes.stride, len,
-                              g->codes.blocks, d);
-        for (uint32_t i = 0; i < len; i++) {
-            if (n == GRAPH_STARTS && !(d[i] < best[n - 1])) {
-                continue;
-            }
-            uint32_t at = n < GRAPH_STARTS ? n++ : n - 1;
-            for (; at > 0 && d[i] < best[at - 1]; at--) {
-                best[at] = best[at - 1];
-                starts[at] = starts[at - 1];
-            }
-            best[at] = d[i];
-            starts[at] = g->entry_ids[begin + i];
-        }
-    }
-    return n;
 }

@@ -9,13 +9,13 @@
  * Invariants
  *  1. Node i has row i of the store, code i, and links [i * width, (i + 1) * width): ids below n, no doubles, not i,
  *     then ~0. Of a file that was not checked none of this holds: a walk notices links outside of the graph.
- *  2. position_of[id_of[p]] == p; both NULL: ids are positions.
- *  3. Entries are a few hundred nodes whose code rows are copied to one block; a walk begins at the nearest of them.
+ *  2. Entries are nodes below n.
  */
 
 #include <pthread.h>
 
 #include "index/graph_codes.h"
+#include "index/graph_entries.h"
 #include "index/graph_walk.h"
 
 /** How a graph is built. */
@@ -37,12 +37,7 @@ struct graph {
     size_t links_bytes; /* of links_owned */
     uint32_t width;     /* degree rounded up to 16 */
     uint32_t n;         /* nodes that have links */
-    uint32_t *entry_ids;
-    unsigned char *entry_rows;
-    size_t entry_room; /* entries there is room for */
-    uint32_t n_entries;
-    uint32_t *position_of, *id_of;
-    size_t n_map; /* room of both */
+    struct graph_entries entries;
     uint64_t *removed; /* by node; NULL: none */
     size_t removed_words;
     uint32_t n_removed;
@@ -62,13 +57,6 @@ struct graph_view graph_view_of(const struct graph *g);
 /** Walks out of the idle ones, made anew when there are too few. Given back by graph_walks_give(). */
 grebe_status graph_walks_take(struct graph *g, struct graph_walk *walks, size_t n, uint32_t ef, grebe_error *err);
 void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n);
-
-/** Where a walk for the query begins: the nearest entries. starts has GRAPH_STARTS places. @return How many. */
-enum { GRAPH_STARTS = 8, GRAPH_ENTRIES_MAX = 8192 };
-uint32_t graph_starts(const struct graph *g, const void *query, uint32_t *starts);
-
-/** Copy the entries' code rows again. */
-void graph_entries_refresh(struct graph *g);
 
 static inline bool graph_is_removed(const struct graph *g, uint32_t id)
 {

@@ -17,7 +17,7 @@ static grebe_status save_fields(const struct graph *g, struct index_writer *w, g
     GREBE_TRY(index_writer_uint(w, "seed", o->seed, err));
     GREBE_TRY(index_writer_real(w, "alpha", o->alpha, err));
     GREBE_TRY(index_writer_uint(w, "nodes", g->n, err));
-    GREBE_TRY(index_writer_uint(w, "entries", g->n_entries, err));
+    GREBE_TRY(index_writer_uint(w, "entries", g->entries.n, err));
 out:
     return st;
 }
@@ -30,7 +30,7 @@ grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_er
     if (g->n == 0) {
         return GREBE_OK;
     }
-    GREBE_TRY(index_writer_section(w, "entries", g->entry_ids, g->n_entries * sizeof *g->entry_ids, err));
+    GREBE_TRY(index_writer_section(w, "entries", g->entries.ids, g->entries.n * sizeof *g->entries.ids, err));
     GREBE_TRY(index_writer_section(w, "links", g->links, (uint64_t)g->n * g->width * sizeof *g->links, err));
     GREBE_TRY(graph_codes_save(&g->codes, w, err));
     if (!g->options.has_no_rows) {
@@ -73,26 +73,29 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
                                  grebe_error *err)
 {
     const void *data = NULL;
-    grebe_status st = index_file_section(f, "entries", n_entries * sizeof *g->entry_ids, &data, NULL, err);
+    grebe_status st = index_file_section(f, "entries", n_entries * sizeof *g->entries.ids, &data, NULL, err);
     if (st != GREBE_OK) {
         return st;
     }
-    g->entry_ids = mem_alloc(g->a, (size_t)n_entries * sizeof *g->entry_ids);
-    g->entry_rows = mem_alloc_aligned(g->a, (size_t)n_entries * g->codes.stride, MEM_ALIGN_VECTOR);
-    g->entry_room = (size_t)n_entries;
-    if (g->entry_ids == NULL || g->entry_rows == NULL) {
-        return mem_fail(err, (size_t)n_entries * g->codes.stride, "the entries of a graph");
+    st = graph_entries_reserve(&g->entries, &g->codes, (uint32_t)n, err);
+    if (st != GREBE_OK) {
+        return st;
     }
-    memcpy(g->entry_ids, data, (size_t)n_entries * sizeof *g->entry_ids);
+    if (n_entries > g->entries.room) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu", index_file_path(f),
+                          g->entries.room, (unsigned long long)n_entries);
+    }
+    memcpy(g->entries.ids, data, (size_t)n_entries * sizeof *g->entries.ids);
     for (uint32_t i = 0; i < n_entries; i++) {
-        uint32_t id = g->entry_ids[i];
+        uint32_t id = g->entries.ids[i];
         if (id >= n) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section entries: expected a node below %llu, found %u at %u",
                               index_file_path(f), (unsigned long long)n, id, i);
         }
     }
-    g->n_entries = (uint32_t)n_entries;
-    graph_entries_refresh(g);
+    g->entries.n = (uint32_t)n_entries;
+    graph_entries_refresh(&g->entries, &g->codes);
+    graph_entries_group(&g->entries, &g->codes, &g->store);
     return GREBE_OK;
 }
 

@@ -114,7 +114,7 @@ grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, co
     GREBE_TRY(index_store_append(&g->store, &rows->dense, err));
     GREBE_TRY(graph_codes_append(&g->codes, &g->store, &is_anew, err));
     if (is_anew) {
-        graph_entries_refresh(g);
+        graph_entries_refresh(&g->entries, &g->codes);
     }
     GREBE_TRY(graph_build(g, call, err));
 out:
@@ -144,9 +144,8 @@ grebe_status graph_index_remove(struct index *ix, uint32_t position, grebe_error
         g->removed = more;
         g->removed_words = words;
     }
-    uint32_t id = g->id_of == NULL ? position : g->id_of[position];
-    g->n_removed += !graph_is_removed(g, id);
-    g->removed[id / 64] |= (uint64_t)1 << (id % 64);
+    g->n_removed += !graph_is_removed(g, position);
+    g->removed[position / 64] |= (uint64_t)1 << (position % 64);
     return GREBE_OK;
 }
 
@@ -188,6 +187,6 @@ void graph_index_info(const struct index *ix, struct index_info *out)
     out->bytes_vectors = (uint64_t)g->store.n * g->store.stride;
     out->bytes_codes = (uint64_t)g->codes.n * codes;
     out->bytes_links = (uint64_t)g->n * g->width * sizeof(uint32_t);
-    out->bytes_other = g->n_entries * (g->codes.stride + sizeof(uint32_t)) + 2 * g->n_map * sizeof(uint32_t) +
+    out->bytes_other = g->entries.n * (g->codes.stride + sizeof(uint32_t)) +
                        g->removed_words * sizeof(uint64_t);
 }

@@ -69,7 +69,7 @@ static grebe_status try_ef(const struct range_job *j, struct graph_walk *w, uint
     const void *q = g->codes.quant == GRAPH_QUANT_NONE ? (const void *)w->query_row : w->query_code;
     w->watch = 0;
     w->patience = 0;
-    graph_walk_begin(w, &view, q, ef, starts, graph_starts(g, q, starts));
+    graph_walk_begin(w, &view, q, ef, 0, starts, graph_entries_nearest(&g->entries, &g->codes, q, starts));
     g->run(&view, lanes, 1);
     if (w->is_corrupt) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: a link leads out of the graph of %u nodes",

@@ -81,22 +81,17 @@ void graph_distances(const struct graph *g, const struct graph_walk *w, const ui
     }
 }
 
-static uint32_t position_of(const struct graph *g, uint32_t id)
-{
-    return g->position_of == NULL ? id : g->position_of[id];
-}
-
 static inline bool is_nearer(struct topk_item x, struct topk_item y)
 {
     return x.distance < y.distance || (x.distance == y.distance && x.id < y.id);
 }
 
 /* The nearest k of values and ids: a pool is nearly in order, so that each goes to its place in a few steps. */
-static void rank_few(const struct graph *g, size_t n, size_t k, struct graph_rank *r)
+static void rank_few(size_t n, size_t k, struct graph_rank *r)
 {
     r->n = 0;
     for (size_t i = 0; i < n; i++) {
-        struct topk_item f = { isnan(r->values[i]) ? INFINITY : r->values[i], position_of(g, r->ids[i]) };
+        struct topk_item f = { isnan(r->values[i]) ? INFINITY : r->values[i], r->ids[i] };
         if (r->n == k) {
             if (!is_nearer(f, r->found[k - 1])) {
                 continue;
@@ -111,10 +106,10 @@ static void rank_few(const struct graph *g, size_t n, size_t k, struct graph_ran
     }
 }
 
-static void rank_many(const struct graph *g, size_t n, struct topk *t, const struct graph_rank *r)
+static void rank_many(size_t n, struct topk *t, const struct graph_rank *r)
 {
     for (size_t i = 0; i < n; i++) {
-        topk_push(t, r->values[i], position_of(g, r->ids[i]));
+        topk_push(t, r->values[i], r->ids[i]);
     }
 }
 
@@ -156,18 +151,18 @@ bool graph_rank_pool(const struct graph_rank_job *j, const struct graph_walk *w,
         graph_distances(g, w, r->ids, n, r->values);
     }
     if (n <= FEW || k <= FEW / 4) {
-        rank_few(g, n, k, r);
+        rank_few(n, k, r);
         return true;
     }
     struct topk t;
     size_t most = k < j->n_allowed ? k : (size_t)j->n_allowed;
     topk_init(&t, most, r->found, r->found_room);
-    rank_many(g, n, &t, r);
+    rank_many(n, &t, r);
     r->n = topk_finish(&t);
     return true;
 }
 
-/* Up to SCAN_PIECE allowed nodes from *at on (a position with a filter, a node without). */
+/* Up to SCAN_PIECE allowed nodes from *at on. */
 static size_t next_allowed(const struct graph_rank_job *j, uint64_t *at, uint32_t *ids)
 {
     const struct graph *g = j->g;
@@ -190,9 +185,8 @@ static size_t next_allowed(const struct graph_rank_job *j, uint64_t *at, uint32_
         }
         i += (uint64_t)__builtin_ctzll(word);
         if (i < end) {
-            uint32_t id = g->id_of == NULL ? (uint32_t)i : g->id_of[i];
-            ids[n] = id;
-            n += !graph_is_removed(g, id);
+            ids[n] = (uint32_t)i;
+            n += !graph_is_removed(g, (uint32_t)i);
             i++;
         }
     }
@@ -208,7 +202,7 @@ void graph_rank_all(const struct graph_rank_job *j, const struct graph_walk *w, 
     topk_init(&t, k < j->n_allowed ? k : (size_t)j->n_allowed, r->found, r->found_room);
     while ((n = next_allowed(j, &at, r->ids)) > 0) {
         graph_distances(j->g, w, r->ids, n, r->values);
-        rank_many(j->g, n, &t, r);
+        rank_many(n, &t, r);
     }
     r->n = topk_finish(&t);
 }

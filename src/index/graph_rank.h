@@ -56,8 +56,7 @@ static inline bool graph_is_allowed(const struct graph_rank_job *j, uint32_t id)
     if (j->filter->words == NULL) {
         return true;
     }
-    uint32_t p = j->g->position_of == NULL ? id : j->g->position_of[id];
-    return p < j->filter->n_bits && (j->filter->words[p / 64] >> (p % 64) & 1) != 0;
+    return id < j->filter->n_bits && (j->filter->words[id / 64] >> (id % 64) & 1) != 0;
 }
 
 #endif

@@ -19,6 +19,7 @@ struct job {
     const struct index_search *s;
     struct graph_search_options o; /* with every default filled in */
     struct graph_rank_job rank;
+    uint32_t keep; /* of a walk: what is expanded, or ranked again, whichever is more */
     uint32_t *positions;
     float *distances;
 };
@@ -49,11 +50,11 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
     uint64_t i = piece * QUERIES_PIECE;
     uint64_t end = i + QUERIES_PIECE < j->queries->n ? i + QUERIES_PIECE : j->queries->n;
     uint32_t n_lanes = end - i < LANES ? (uint32_t)(end - i) : LANES;
-    grebe_status st = graph_walks_take(g, walks, n_lanes, j->rank.is_scan ? 1 : j->o.ef, err);
+    grebe_status st = graph_walks_take(g, walks, n_lanes, j->rank.is_scan ? 1 : j->keep, err);
     if (st != GREBE_OK) {
         return st;
     }
-    GREBE_TRY(graph_rank_init(&r, &j->rank, j->o.ef, j->s->k, err));
+    GREBE_TRY(graph_rank_init(&r, &j->rank, j->keep, j->s->k, err));
     for (; i < end; i += n_lanes) {
         uint32_t n = end - i < n_lanes ? (uint32_t)(end - i) : n_lanes;
         GREBE_TRY(call_check(&j->s->call, err));
@@ -64,7 +65,7 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
             if (!j->rank.is_scan) {
                 w->watch = (uint32_t)j->s->k;
                 w->patience = j->o.patience;
-                graph_walk_begin(w, &view, q, j->o.ef, starts, graph_starts(g, q, starts));
+                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts, graph_entries_nearest(&g->entries, &g->codes, q, starts));
             }
         }
         if (!j->rank.is_scan) {
@@ -94,6 +95,11 @@ grebe_status graph_search(struct graph *g, const struct vector_rows *queries, co
         return GREBE_OK;
     }
     graph_rank_plan(g, &s->filter, s->k, &j.o.ef, &j.o.rerank, &j.rank);
+    j.keep = j.o.ef;
+    if (g->codes.quant != GRAPH_QUANT_NONE && !j.rank.is_scan && j.o.rerank > j.o.ef) {
+        j.keep = j.o.rerank < g->n ? j.o.rerank : g->n;
+        j.keep = j.keep < j.o.ef ? j.o.ef : j.keep;
+    }
     if (j.rank.n_allowed == 0) {
         for (size_t i = 0; i < queries->n * s->k; i++) {
             positions[i] = UINT32_MAX;

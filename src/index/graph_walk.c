@@ -16,15 +16,15 @@ graph_walk_fn graph_walk_of(enum cpu_simd level)
     return level >= CPU_AVX2 ? graph_walk_avx2() : run_walks;
 }
 
-static size_t pool_room(uint32_t ef) { return ((size_t)ef + 7) / 8 * 8 + 8; }
+static size_t pool_room(uint32_t keep) { return ((size_t)keep + 7) / 8 * 8 + 8; }
 
 static void release_pool(struct graph_walk *w)
 {
-    mem_free_aligned(w->a, w->pool_d, pool_room(w->ef_room) * sizeof *w->pool_d, MEM_ALIGN_VECTOR);
-    mem_free_aligned(w->a, w->pool_id, pool_room(w->ef_room) * sizeof *w->pool_id, MEM_ALIGN_VECTOR);
+    mem_free_aligned(w->a, w->pool_d, pool_room(w->keep_room) * sizeof *w->pool_d, MEM_ALIGN_VECTOR);
+    mem_free_aligned(w->a, w->pool_id, pool_room(w->keep_room) * sizeof *w->pool_id, MEM_ALIGN_VECTOR);
     w->pool_d = NULL;
     w->pool_id = NULL;
-    w->ef_room = 0;
+    w->keep_room = 0;
 }
 
 void graph_walk_release(struct graph_walk *w)
@@ -32,7 +32,7 @@ void graph_walk_release(struct graph_walk *w)
     if (w->a == NULL) {
         return;
     }
-    if (w->ef_room != 0) {
+    if (w->keep_room != 0) {
         release_pool(w);
     }
     mem_free(w->a, w->visited, w->n_words * sizeof *w->visited);
@@ -48,15 +48,15 @@ void graph_walk_release(struct graph_walk *w)
     *w = (struct graph_walk){ 0 };
 }
 
-static grebe_status reserve_pool(struct graph_walk *w, uint32_t ef, grebe_error *err)
+static grebe_status reserve_pool(struct graph_walk *w, uint32_t keep, grebe_error *err)
 {
-    if (ef <= w->ef_room) {
+    if (keep <= w->keep_room) {
         return GREBE_OK;
     }
-    if (w->ef_room != 0) {
+    if (w->keep_room != 0) {
         release_pool(w);
     }
-    size_t room = pool_room(ef);
+    size_t room = pool_room(keep);
     float *d = mem_alloc_aligned(w->a, room * sizeof *d, MEM_ALIGN_VECTOR);
     uint32_t *id = mem_alloc_aligned(w->a, room * sizeof *id, MEM_ALIGN_VECTOR);
     if (d == NULL || id == NULL) {
@@ -70,11 +70,11 @@ static grebe_status reserve_pool(struct graph_walk *w, uint32_t ef, grebe_error 
     }
     w->pool_d = d;
     w->pool_id = id;
-    w->ef_room = ef;
+    w->keep_room = keep;
     return GREBE_OK;
 }
 
-grebe_status graph_walk_reserve(struct graph_walk *w, const grebe_allocator *a, uint32_t n, uint32_t ef,
+grebe_status graph_walk_reserve(struct graph_walk *w, const grebe_allocator *a, uint32_t n, uint32_t keep,
                                 size_t row_bytes, size_t code_bytes, uint32_t dim, grebe_error *err)
 {
     size_t words = ((size_t)n + 63) / 64 + 1;
@@ -114,7 +114,7 @@ grebe_status graph_walk_reserve(struct graph_walk *w, const grebe_allocator *a, 
         (code_bytes != 0 && w->query_code == NULL) || (dim != 0 && w->query_wide == NULL)) {
         return mem_fail(err, row_bytes + code_bytes + dim * sizeof *w->query_wide, "a walk");
     }
-    return reserve_pool(w, ef, err);
+    return reserve_pool(w, keep, err);
 }
 
 static void clear_visited(struct graph_walk *w, uint32_t n)
@@ -133,9 +133,10 @@ static void clear_visited(struct graph_walk *w, uint32_t n)
 }
 
 void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const void *query, uint32_t ef,
-                      const uint32_t *starts, uint32_t n_starts)
+                      uint32_t keep, const uint32_t *starts, uint32_t n_starts)
 {
-    assert(ef >= 1 && ef <= w->ef_room && n_starts <= GRAPH_WIDTH_MAX);
+    keep = keep < ef ? ef : keep;
+    assert(ef >= 1 && keep <= w->keep_room && n_starts <= GRAPH_WIDTH_MAX);
     clear_visited(w, g->n);
     for (uint32_t i = 0; i < n_starts; i++) {
         uint32_t id = starts[i];
@@ -147,12 +148,13 @@ void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const vo
             fetch(g->rows + (size_t)id * g->stride);
         }
     }
-    size_t room = pool_room(ef);
+    size_t room = pool_room(keep);
     for (size_t i = 0; i < room; i++) {
         w->pool_d[i] = INFINITY;
     }
     w->query = query;
     w->ef = ef;
+    w->keep = keep;
     w->n_pool = 0;
     w->cursor = 0;
     w->current = UINT32_MAX;

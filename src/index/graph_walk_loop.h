@@ -65,7 +65,7 @@ static inline void insert(const struct graph_view *g, struct graph_walk *w, floa
 {
     uint32_t n = w->n_pool;
     uint32_t at = place_of(w->pool_d, n, d);
-    uint32_t kept = n < w->ef ? n : w->ef - 1; /* the last one falls out */
+    uint32_t kept = n < w->keep ? n : w->keep - 1; /* the last one falls out */
     shift(w->pool_d, w->pool_id, at, kept);
     w->pool_d[at] = d;
     w->pool_id[at] = id;
@@ -126,7 +126,7 @@ static inline void measure_new(const struct graph_view *g, struct graph_walk *w)
         return;
     }
     g->gather(w->query, g->rows, g->stride, ids, m, g->blocks, d);
-    const float *limit = w->pool_d + w->ef - 1;
+    const float *limit = w->pool_d + w->keep - 1;
 #if defined(__AVX2__)
     for (uint32_t i = m; i < ((m + 7) & ~(uint32_t)7); i++) {
         d[i] = __builtin_inff();
@@ -159,11 +159,12 @@ static inline void measure_new(const struct graph_view *g, struct graph_walk *w)
 /* The next node to expand becomes the current one; none: ~0. */
 static inline void choose(const struct graph_view *g, struct graph_walk *w)
 {
+    const uint32_t end = w->n_pool < w->ef ? w->n_pool : w->ef;
     uint32_t c = w->cursor;
-    while (c < w->n_pool && (w->pool_id[c] & GRAPH_EXPANDED) != 0) {
+    while (c < end && (w->pool_id[c] & GRAPH_EXPANDED) != 0) {
         c++;
     }
-    if (c >= w->n_pool || (w->patience != 0 && w->n_expanded - w->n_at_change > w->patience) || w->is_corrupt) {
+    if (c >= end || (w->patience != 0 && w->n_expanded - w->n_at_change > w->patience) || w->is_corrupt) {
         w->current = UINT32_MAX;
         return;
     }
@@ -172,9 +173,9 @@ static inline void choose(const struct graph_view *g, struct graph_walk *w)
     w->n_expanded++;
     w->cursor = c + 1;
     /* the one that is expanded after it, unless something nearer is found */
-    for (c = c + 1; c < w->n_pool && (w->pool_id[c] & GRAPH_EXPANDED) != 0; c++) {
+    for (c = c + 1; c < end && (w->pool_id[c] & GRAPH_EXPANDED) != 0; c++) {
     }
-    if (c < w->n_pool) {
+    if (c < end) {
         fetch_links(g, w->pool_id[c]);
     }
 }

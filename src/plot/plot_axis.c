@@ -76,14 +76,20 @@ static void add_tick(struct plot_range *r, double v, int decimals, bool is_minor
     }
 }
 
-static void linear_ticks(struct plot_range *r, double low, double high)
+/* 1, 2 or 5 times a power of ten, so that there are at most eight steps. */
+static double step_of(double span)
 {
     static const double steps[] = { 1, 2, 5, 10 };
-    double span = high - low > 0 ? high - low : fabs(high) > 0 ? fabs(high) : 1;
     double unit = pow(10, floor(log10(span / 6))), step = unit;
     for (size_t i = 0; i < 4 && span / step > 8; i++) {
         step = unit * steps[i];
     }
+    return step;
+}
+
+static void linear_ticks(struct plot_range *r, double low, double high)
+{
+    double step = step_of(high - low > 0 ? high - low : fabs(high) > 0 ? fabs(high) : 1);
     r->low = floor(low / step + 1e-9) * step;
     r->high = ceil(high / step - 1e-9) * step;
     if (r->high - r->low < step / 2) {
@@ -97,6 +103,19 @@ static void linear_ticks(struct plot_range *r, double low, double high)
     double pad = (r->high - r->low) * 0.015; /* markers on the edge stay whole */
     r->low -= pad;
     r->high += pad;
+}
+
+/* Where the ticks of a scale are too far apart for what is drawn: equal steps. */
+static void equal_ticks(struct plot_range *r, double from, double to)
+{
+    double step = step_of(to > from ? to - from : 0.1);
+    r->n_ticks = 0;
+    for (int i = 0; i <= 10; i++) {
+        add_tick(r, (floor(from / step) + i) * step, decimals_of(step), false);
+    }
+    if (r->n_ticks == 0) {
+        add_tick(r, from, 5, false);
+    }
 }
 
 static void log_ticks(struct plot_range *r, double low, double high)
@@ -113,6 +132,9 @@ static void log_ticks(struct plot_range *r, double low, double high)
         for (size_t i = 0; i < n; i++) {
             add_tick(r, steps[i] * pow(10, e), e < 0 ? -e : 0, false);
         }
+    }
+    if (r->n_ticks < 3) {
+        equal_ticks(r, pow(10, r->low), pow(10, r->high));
     }
 }
 
@@ -155,6 +177,9 @@ void plot_range_set(struct plot_range *r, const struct plot_axis *axis, double l
     r->low -= pad;
     r->high += axis->scale == PLOT_POWER && high >= 1 ? pad / 3 : pad;
     nines_ticks(r);
+    if (r->n_ticks < 2) {
+        equal_ticks(r, low, high);
+    }
 }
 
 /* ---- frontier ---- */

@@ -238,18 +238,9 @@ out:
     return st;
 }
 
-/* In a build without libhdf5 files are read alone. */
-static void need_writer(void)
-{
-#ifndef GREBE_HAVE_HDF5
-    skip();
-#endif
-}
-
 static void test_write__then_read__same(void **state)
 {
     (void)state;
-    need_writer();
     char *folder = test_folder_new(), path[2][512];
     unsigned char *bytes[2];
     size_t len[2];
@@ -290,7 +281,6 @@ static void test_write__then_read__same(void **state)
 static void test_write__not_finished__nothing_stays(void **state)
 {
     (void)state;
-    need_writer();
     char *folder = test_folder_new(), path[512];
     snprintf(path, sizeof path, "%s/w.hdf5", folder);
     assert_ok(write_sample(path, false));
