@@ -166,10 +166,8 @@ static void test_result__every_allocation_fails__told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#if GREBE_HAVE_HDF5
         cmocka_unit_test(test_result__written_and_read__the_same),
         cmocka_unit_test(test_result__hdf5_forms__read_or_named),
-#endif
         cmocka_unit_test(test_result__every_allocation_fails__told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
