@@ -234,7 +234,13 @@ static grebe_ann_index_search_options search_options(const struct pass *p, uint3
     return o;
 }
 
-static grebe_status ask(struct pass *p, uint64_t i, grebe_error *err)
+/* What a lane finds when it asks a query again: the first answer is kept, and two lanes never write to one place. */
+struct scratch {
+    int64_t *ids;
+    float *distances;
+};
+
+static grebe_status ask(struct pass *p, uint64_t i, const struct scratch *again, grebe_error *err)
 {
     const struct ann_searcher *s = p->s;
     uint64_t q = i % s->d->test.n;
@@ -245,18 +251,22 @@ static grebe_status ask(struct pass *p, uint64_t i, grebe_error *err)
     if (st != GREBE_OK) {
         return st;
     }
+    bool is_first = i < s->n_distinct;
+    uint64_t k = is_ranged(s->o) ? 0 : s->o->k;
+    int64_t *ids = is_first ? p->ids + q * k : again->ids;
+    float *distances = is_first ? p->distances + q * k : again->distances;
     set_filter(s, q, &o);
     double t = ann_seconds();
     if (is_ranged(s->o)) {
         st = grebe_ann_index_range_search(s->index, &v, (float)s->o->range, &o, &range, err);
     } else {
-        st = grebe_ann_index_search(s->index, &v, (size_t)s->o->k, &o, p->ids + q * s->o->k, p->distances + q * s->o->k, err);
+        st = grebe_ann_index_search(s->index, &v, (size_t)k, &o, ids, distances, err);
     }
     t = ann_seconds() - t;
     if (p->seconds != NULL) {
         p->seconds[i] = t;
     }
-    if (p->ranges != NULL && i < s->n_distinct) {
+    if (p->ranges != NULL && is_first) {
         grebe_ann_index_range_free(&p->ranges[q]);
         p->ranges[q] = range;
     } else {
@@ -269,16 +279,21 @@ static grebe_status run_lane(void *arg, size_t lane, grebe_error *err)
 {
     struct pass *p = arg;
     const struct call *call = p->s->o->call;
+    const grebe_allocator *a = p->s->d->ctx->a;
+    size_t k = is_ranged(p->s->o) ? 0 : (size_t)p->s->o->k;
     grebe_progress progress = { "search", 0, p->n, 0, 0 };
-    grebe_status st = GREBE_OK;
+    struct scratch again = { mem_alloc(a, k * sizeof *again.ids), mem_alloc(a, k * sizeof *again.distances) };
+    grebe_status st = again.ids == NULL || again.distances == NULL ? mem_fail(err, k * sizeof *again.ids, "searches") : GREBE_OK;
     for (uint64_t i = atomic_fetch_add(&p->next, 1); st == GREBE_OK && i < p->n; i = atomic_fetch_add(&p->next, 1)) {
-        st = ask(p, i, err);
+        st = ask(p, i, &again, err);
         if (lane == 0 && i % 64 == 0 && call->progress != NULL) {
             progress.rows_done = i;
             call->progress(call->progress_ctx, &progress);
         }
         st = st == GREBE_OK && i % 16 == 0 ? call_check(call, err) : st;
     }
+    mem_free(a, again.ids, k * sizeof *again.ids);
+    mem_free(a, again.distances, k * sizeof *again.distances);
     return st;
 }
 
