@@ -101,7 +101,7 @@ typedef struct grebe_ann_data grebe_ann_data;
  * @param options NULL: defaults. Findings are notices and warnings; what keeps a file from being read is the error.
  * @param out     Owned by the caller, grebe_ann_close(); NULL on failure.
  * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT naming data set, row, expected and found; GREBE_EUNSUPPORTED (a
- *         filter that is not there; a build without libhdf5); GREBE_ELIMIT (memory); GREBE_ENOMEM; GREBE_EIO;
+ *         filter that is not there); GREBE_ELIMIT (memory); GREBE_ENOMEM; GREBE_EIO;
  *         GREBE_ECANCELLED.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_open(grebe_context *ctx, const char *path,

@@ -8,5 +8,6 @@
 
 from ._ann import DataSet, check_hdf5, groundtruth, read_hdf5, write_hdf5
 from ._index import Index
+from ._measure import evaluate, plot, run
 
-__all__ = ["DataSet", "Index", "check_hdf5", "groundtruth", "read_hdf5", "write_hdf5"]
+__all__ = ["DataSet", "Index", "check_hdf5", "evaluate", "groundtruth", "plot", "read_hdf5", "run", "write_hdf5"]

@@ -184,6 +184,13 @@ PyObject *core_ann_read(PyObject *self, PyObject *args);
 PyObject *core_ann_check(PyObject *self, PyObject *args);
 PyObject *core_ann_write(PyObject *self, PyObject *args);
 PyObject *core_ann_groundtruth(PyObject *self, PyObject *args);
+PyObject *core_ann_evaluate(PyObject *self, PyObject *args);
+/* ---- core_measure.c ---- */
+/** A report as JSON text. */
+PyObject *core_report_text(const grebe_ann_report *report);
+PyObject *core_ann_evaluate_file(PyObject *self, PyObject *args);
+PyObject *core_ann_run(PyObject *self, PyObject *args);
+PyObject *core_ann_plot(PyObject *self, PyObject *args);
 
 /* ---- core_write.c ---- */
 /** The string under a name, borrowed from the dict; NULL: None, not there, or an exception. */

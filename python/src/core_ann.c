@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "grebe/ann.h"
+#include "grebe/ann_measure.h"
 
 enum { VIEWS_MAX = 24 };
 
@@ -325,4 +325,48 @@ out:
     Py_XDECREF(ids);
     Py_XDECREF(distances);
     return result;
+}
+
+/* ann_evaluate(content, ids, distances, seconds, n, width, k, rule, per_query) -> JSON text; per_query: room for n doubles */
+PyObject *core_ann_evaluate(PyObject *self, PyObject *args)
+{
+    PyObject *dict = NULL, *ids = NULL, *distances = NULL, *seconds = NULL, *per_query = NULL, *given = NULL, *text = NULL;
+    unsigned long long n = 0, width = 0, k = 0;
+    struct views views = { .n = 0 };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_ann_content c;
+    grebe_ann_found found = GREBE_ANN_FOUND_INIT;
+    grebe_ann_eval_options o = GREBE_ANN_EVAL_OPTIONS_INIT;
+    grebe_ann_report *report = NULL;
+    grebe_status st = GREBE_OK;
+    uint64_t total = 0;
+    const void *p[4] = { NULL };
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!OOOKKKsO", &PyDict_Type, &dict, &ids, &distances, &seconds, &n, &width, &k, &o.rule,
+                          &per_query) || take_content(dict, &views, &c) != 0) {
+        goto out;
+    }
+    given = Py_BuildValue("{s:O,s:O,s:O,s:O}", "ids", ids, "distances", distances, "times", seconds, "per_query", per_query);
+    if (given == NULL || __builtin_mul_overflow(n, width, &total) || take(given, "ids", total, 8, &views, &p[0]) != 0 ||
+        take(given, "distances", total, 4, &views, &p[1]) != 0 || take(given, "times", n, 8, &views, &p[2]) != 0 ||
+        take(given, "per_query", n, 8, &views, &p[3]) != 0) {
+        goto out;
+    }
+    found.n = n;
+    found.width = width;
+    found.ids = p[0];
+    found.distances = p[1];
+    found.seconds = p[2];
+    memcpy(&o.per_query, &p[3], sizeof o.per_query); /* a bytearray: written */
+    o.k = k;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_ann_report_new(core.ctx, &report, &err);
+    st = st == GREBE_OK ? grebe_ann_evaluate(core.ctx, &c, &found, &o, report, &err) : st;
+    Py_END_ALLOW_THREADS
+    text = st == GREBE_OK ? core_report_text(report) : core_raise(&err);
+out:
+    grebe_ann_report_free(report);
+    views_release(&views);
+    Py_XDECREF(given);
+    return text;
 }

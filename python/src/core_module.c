@@ -74,6 +74,10 @@ static PyMethodDef methods[] = {
     { "ann_check", core_ann_check, METH_VARARGS, NULL },
     { "ann_write", core_ann_write, METH_VARARGS, NULL },
     { "ann_groundtruth", core_ann_groundtruth, METH_VARARGS, NULL },
+    { "ann_evaluate", core_ann_evaluate, METH_VARARGS, NULL },
+    { "ann_evaluate_file", core_ann_evaluate_file, METH_VARARGS, NULL },
+    { "ann_run", core_ann_run, METH_VARARGS, NULL },
+    { "ann_plot", core_ann_plot, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL }

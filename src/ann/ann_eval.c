@@ -204,24 +204,31 @@ static uint64_t longest(const struct ann_ranges *x)
     return most;
 }
 
+static void copy_ids(int64_t *dst, const struct ann_ranges *x, uint64_t q, uint64_t n)
+{
+    if (n > 0) { /* else there may be no ids at all */
+        memcpy(dst, x->ids + x->offsets[q], n * sizeof *dst);
+    }
+}
+
 static void set_ranges(struct ann_case *c, const struct ann_ranges *truth, const struct ann_ranges *found,
                        struct range_work *w, struct curve *curve)
 {
     uint64_t all_true = 0;
     for (uint64_t q = 0; q < found->n; q++) {
-        const int64_t *ids = found->ids + found->offsets[q];
         uint64_t n_truth = (uint64_t)(truth->offsets[q + 1] - truth->offsets[q]);
         uint64_t n = (uint64_t)(found->offsets[q + 1] - found->offsets[q]);
-        memcpy(w->truth, truth->ids + truth->offsets[q], n_truth * sizeof *w->truth);
-        memcpy(w->found, ids, n * sizeof *w->found);
+        copy_ids(w->truth, truth, q, n_truth);
+        copy_ids(w->found, found, q, n);
         qsort(w->truth, n_truth, sizeof *w->truth, by_id);
         qsort(w->found, n, sizeof *w->found, by_id);
         uint64_t hits = count_true(w->truth, n_truth, w->found, n);
         w->recalls[q] = n_truth == 0 ? NAN : (double)hits / (double)n_truth;
         all_true += hits;
         for (uint64_t i = 0; i < n; i++) {
-            bool is_true = bsearch(&ids[i], w->truth, n_truth, sizeof *w->truth, by_id) != NULL;
-            add_to_curve(curve, (double)found->distances[(uint64_t)found->offsets[q] + i], is_true);
+            uint64_t at = (uint64_t)found->offsets[q] + i;
+            bool is_true = bsearch(&found->ids[at], w->truth, n_truth, sizeof *w->truth, by_id) != NULL;
+            add_to_curve(curve, (double)found->distances[at], is_true);
         }
     }
     uint64_t n_truth = (uint64_t)truth->offsets[found->n], n = (uint64_t)found->offsets[found->n];

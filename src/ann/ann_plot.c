@@ -138,6 +138,8 @@ static void axis_title(const struct ann_report *r, const char *key, char *dst, s
         }
     } else if (strcmp(key, "qps") == 0) {
         snprintf(dst, room, "queries per second");
+    } else if (strcmp(key, "qps_cpu") == 0) {
+        snprintf(dst, room, "queries per second of processor");
     } else {
         snprintf(dst, room, "%s", key);
     }
@@ -209,18 +211,20 @@ static grebe_status plot_sizes(struct work *w, struct buf *dst, grebe_error *err
     char subtitle[256];
     struct plot_bars b = { .title = w->o->title != NULL ? w->o->title : default_title(w), .subtitle = subtitle };
     const char **names = arena_array(&w->ar, w->n_groups + 1, sizeof *names);
-    double *values = arena_array(&w->ar, 2 * (w->n_groups + 1), sizeof *values);
+    double *values = arena_array(&w->ar, 3 * (w->n_groups + 1), sizeof *values);
     if (names == NULL || values == NULL) {
         return mem_fail(err, w->n_groups * sizeof *names, "a plot");
     }
-    double *seconds = values, *bytes = values + w->n_groups;
+    double *seconds = values, *cpu = values + w->n_groups, *bytes = cpu + w->n_groups;
     for (size_t i = 0; i < w->n_groups; i++) {
         const struct ann_case *c = &w->r->cases[w->groups[i].first];
         names[i] = w->groups[i].name;
         seconds[i] = c->number[ANN_BUILD_SECONDS];
+        cpu[i] = c->number[ANN_BUILD_CPU_SECONDS];
         bytes[i] = c->number[ANN_INDEX_BYTES] / 1048576;
     }
-    struct plot_bar_group groups[] = { { "build time, seconds", seconds, 2 }, { "index size, MiB", bytes, 1 } };
+    struct plot_bar_group groups[] = { { "build time, seconds", seconds, 2 },
+                                       { "build time, seconds of processor", cpu, 2 }, { "index size, MiB", bytes, 1 } };
     describe(w, "", subtitle, sizeof subtitle);
     size_t n = strlen(subtitle);
     if (n >= 2) {
@@ -229,7 +233,7 @@ static grebe_status plot_sizes(struct work *w, struct buf *dst, grebe_error *err
     b.names = names;
     b.n = w->n_groups;
     b.groups = groups;
-    b.n_groups = 2;
+    b.n_groups = 3;
     return w->o->is_html ? plot_bars_html(&b, dst, err) : plot_bars_svg(&b, dst, err);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "base/number.h"
 
 enum kind { INT, REAL };
 
@@ -39,6 +39,7 @@ static const struct number_key number_keys[] = {
     { ANN_BUILD_MEMORY, INT, NULL, "memory_peak(build)(B)" },
     { ANN_SEARCH_MEMORY, INT, NULL, "memory_peak(search)(B)" },
     { ANN_QPS, REAL, NULL, "qps" },
+    { ANN_QPS_CPU, REAL, NULL, "qps_cpu" },
     { ANN_SEARCH_CPU_SECONDS, REAL, NULL, "search_cpu(s)" },
     { ANN_LATENCY_AVG, REAL, NULL, "latency_avg(ms)" },
     { ANN_P50, REAL, "latency_detail(ms)", "p50" },
@@ -198,22 +199,27 @@ static void put_text(struct json_writer *w, const char *text)
     }
 }
 
-/* As eval_performance writes amounts of memory: three decimals are not more exact, so two. */
-static void put_bytes(struct json_writer *w, double v)
+void ann_bytes_text(char *dst, double v)
 {
-    static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
-    char text[32];
+    static const char *const units[] = { " B", " KB", " MB", " GB", " TB" };
     size_t unit = 0;
-    if (!isfinite(v)) {
-        json_null(w);
-        return;
-    }
     while (v >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
         v /= 1024;
         unit++;
     }
-    snprintf(text, sizeof text, "%lld.%02d %s", (long long)v, (int)((v - (double)(long long)v) * 100), units[unit]);
-    json_text(w, text);
+    size_t n = number_put_fixed(dst, v, 2);
+    memcpy(dst + n, units[unit], strlen(units[unit]) + 1);
+}
+
+static void put_bytes(struct json_writer *w, double v)
+{
+    char text[NUMBER_TEXT_MAX + 4];
+    if (isfinite(v)) {
+        ann_bytes_text(text, v);
+        json_text(w, text);
+    } else {
+        json_null(w);
+    }
 }
 
 static bool is_same(const char *x, const char *y)

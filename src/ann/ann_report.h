@@ -26,7 +26,7 @@ enum ann_number {
     ANN_BUILD_SECONDS, ANN_BUILD_CPU_SECONDS, ANN_TPS,
     ANN_INDEX_BYTES, ANN_FILE_BYTES, ANN_VECTOR_BYTES, ANN_CODE_BYTES, ANN_LINK_BYTES, ANN_OTHER_BYTES,
     ANN_BUILD_MEMORY, ANN_SEARCH_MEMORY,
-    ANN_QPS, ANN_SEARCH_CPU_SECONDS, ANN_LATENCY_AVG,
+    ANN_QPS, ANN_QPS_CPU /* queries by seconds of processor */, ANN_SEARCH_CPU_SECONDS, ANN_LATENCY_AVG,
     ANN_P50, ANN_P80, ANN_P90, ANN_P95, ANN_P99,
     ANN_RECALL_AVG, ANN_RECALL_STD, ANN_RECALL_QUERIES,
     ANN_R0, ANN_R10, ANN_R30, ANN_R50, ANN_R70, ANN_R90,
@@ -79,6 +79,8 @@ grebe_status ann_report_parse(struct ann_report *r, const char *text, size_t len
 /** Table and line protocol (ann_report_text.c). */
 grebe_status ann_report_print_text(const struct ann_report *r, enum ann_form form, int64_t now_ns, struct buf *dst,
                                    grebe_error *err);
+/** An amount of memory as eval_performance writes it: "1.25 GB". dst: shape [NUMBER_TEXT_MAX + 4]. */
+void ann_bytes_text(char *dst, double v);
 /** A tree as one line of JSON. */
 grebe_status ann_json_text(const struct json_value *v, struct buf *dst, grebe_error *err);
 

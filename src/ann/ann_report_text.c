@@ -37,24 +37,25 @@ struct column {
     enum ann_number number; /* else */
     int decimals;
     bool is_text;
+    bool is_bytes;
 };
 
 static const struct column columns[] = {
-    { "Name", ANN_TEXT_NAME, 0, 0, true },
-    { "Index", ANN_TEXT_INDEX, 0, 0, true },
-    { "NumVectors", 0, ANN_BASE_COUNT, 0, false },
-    { "Dim", 0, ANN_DIM, 0, false },
-    { "DataType", ANN_TEXT_ELEMENT, 0, 0, true },
-    { "MetricType", ANN_TEXT_METRIC, 0, 0, true },
-    { "IndexParam", ANN_TEXT_INDEX_INFO, 0, 0, true },
-    { "Memory(build)", 0, ANN_BUILD_MEMORY, 0, false },
-    { "BuildTime", 0, ANN_BUILD_SECONDS, 3, false },
-    { "TPS", 0, ANN_TPS, 1, false },
-    { "SearchParam", ANN_TEXT_SEARCH_PARAM, 0, 0, true },
-    { "Memory(search)", 0, ANN_SEARCH_MEMORY, 0, false },
-    { "QPS", 0, ANN_QPS, 1, false },
-    { "LatencyAvg(ms)", 0, ANN_LATENCY_AVG, 4, false },
-    { "RecallAvg", 0, ANN_RECALL_AVG, 5, false },
+    { "Name", ANN_TEXT_NAME, 0, 0, true, false },
+    { "Index", ANN_TEXT_INDEX, 0, 0, true, false },
+    { "NumVectors", 0, ANN_BASE_COUNT, 0, false, false },
+    { "Dim", 0, ANN_DIM, 0, false, false },
+    { "DataType", ANN_TEXT_ELEMENT, 0, 0, true, false },
+    { "MetricType", ANN_TEXT_METRIC, 0, 0, true, false },
+    { "IndexParam", ANN_TEXT_INDEX_INFO, 0, 0, true, false },
+    { "Memory(build)", 0, ANN_BUILD_MEMORY, 0, false, true },
+    { "BuildTime", 0, ANN_BUILD_SECONDS, 3, false, false },
+    { "TPS", 0, ANN_TPS, 1, false, false },
+    { "SearchParam", ANN_TEXT_SEARCH_PARAM, 0, 0, true, false },
+    { "Memory(search)", 0, ANN_SEARCH_MEMORY, 0, false, true },
+    { "QPS", 0, ANN_QPS, 1, false, false },
+    { "LatencyAvg(ms)", 0, ANN_LATENCY_AVG, 4, false, false },
+    { "RecallAvg", 0, ANN_RECALL_AVG, 5, false, false },
 };
 enum { N_COLUMNS = sizeof columns / sizeof columns[0], CELL_MAX = 40 /* columns of the screen, as the original cuts */ };
 
@@ -67,7 +68,10 @@ static void put_cell(const struct ann_case *c, const struct column *k, struct ce
 {
     const char *text = k->is_text ? c->text[k->text] : NULL;
     size_t n = 0;
-    if (!k->is_text && !isnan(c->number[k->number])) {
+    if (k->is_bytes && !isnan(c->number[k->number])) {
+        ann_bytes_text(out->text, c->number[k->number]);
+        n = out->width = strlen(out->text);
+    } else if (!k->is_text && !isnan(c->number[k->number])) {
         n = number_put_fixed(out->text, c->number[k->number], k->decimals);
         out->width = n;
     } else if (text != NULL && text[0] != '\0') {

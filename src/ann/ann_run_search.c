@@ -329,6 +329,7 @@ static grebe_status time_passes(struct pass *p, struct ann_case *c, double *best
             memcpy(best, p->seconds, bytes);
             c->number[ANN_SEARCH_SECONDS] = t;
             c->number[ANN_SEARCH_CPU_SECONDS] = cpu;
+            c->number[ANN_QPS_CPU] = cpu > 0 ? (double)p->s->n / cpu : NAN;
         }
     }
     c->number[ANN_SAMPLES] = c->number[ANN_SUCCESSES] = (double)p->s->n;

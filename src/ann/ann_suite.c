@@ -224,7 +224,7 @@ static grebe_status read_case(struct reader *r, const struct yaml_tree *global, 
     GREBE_TRY(get_count(r, map, "num_threads_searching", 1024, &searching));
     c->build_threads = (uint32_t)building;
     c->search_threads = (uint32_t)searching;
-    st = ann_vsag_translate(&r->s->ar, index, create, search, (uint64_t)k, c, r->err);
+    st = ann_vsag_translate(r->s->ctx, &r->s->ar, index, create, search, (uint64_t)k, c, r->err);
     GREBE_TRY(st == GREBE_OK ? st : fail_at(r, map, st));
     GREBE_TRY(echo(r->s, create, &c->job.index_info, r->err));
     c->job.searches = &c->search;
@@ -309,7 +309,7 @@ static void silence(const struct ann_suite_case *x, struct ann_case *c)
         unset(c, ANN_R0, ANN_R90);
     }
     if (x->is_without_qps) {
-        unset(c, ANN_QPS, ANN_QPS);
+        unset(c, ANN_QPS, ANN_QPS_CPU);
     }
     if (x->is_without_tps) {
         unset(c, ANN_TPS, ANN_TPS);

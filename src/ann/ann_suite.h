@@ -58,7 +58,7 @@ grebe_status ann_suite_run(struct ann_suite *s, const struct ann_run_options *ba
  * @param out kind, parameters, and of the search its own; texts in the arena.
  * @return GREBE_OK; GREBE_EUNSUPPORTED: an index or a parameter without a counterpart, named.
  */
-grebe_status ann_vsag_translate(struct arena *ar, const char *name, const char *create_params, const char *search_params,
-                                uint64_t k, struct ann_suite_case *out, grebe_error *err);
+grebe_status ann_vsag_translate(grebe_context *ctx, struct arena *ar, const char *name, const char *create_params,
+                                const char *search_params, uint64_t k, struct ann_suite_case *out, grebe_error *err);
 
 #endif

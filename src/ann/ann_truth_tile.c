@@ -99,7 +99,7 @@ static void fill_unit_rows(struct truth_group *g, struct tile_rows *t, size_t fi
     for (size_t i = 0; i < n; i += TILE_PANEL) {
         const size_t here = min_size(TILE_PANEL, n - i);
         const float *from[TILE_PANEL];
-        float norms[TILE_PANEL];
+        float norms[TILE_PANEL] = {0};
 
         for (size_t r = 0; r < here; r++) {
             float *row = t->scratch + r * w->dim;

@@ -20,6 +20,7 @@ struct kind {
     grebe_ann_index_kind kind;
     const struct parameter *build, *search;
     bool is_block_of_build; /* build parameters stand in a map called `block`, not in index_param */
+    const char *defaults[4]; /* theirs, in our words, for what is not given */
 };
 
 #define QUANTS "fp32:none sq8:sq8 sq8_uniform:sq8 sq4:sq4 sq4_uniform:sq4 pq:pq4 pqfs:pq4 rabitq:rabitq"
@@ -65,12 +66,15 @@ static const struct parameter sindi_search[] = {
 };
 
 static const struct kind kinds[] = {
-    { "hgraph", "hgraph", GREBE_ANN_INDEX_GRAPH, hgraph_build, hgraph_search, false },
-    { "hnsw", "hnsw", GREBE_ANN_INDEX_HNSW, hnsw_build, hnsw_search, true },
-    { "ivf", "ivf", GREBE_ANN_INDEX_IVF, ivf_build, ivf_search, false },
-    { "brute_force", "brute_force", GREBE_ANN_INDEX_FLAT, flat_build, flat_search, false },
-    { "sindi", "sindi", GREBE_ANN_INDEX_SPARSE, sindi_build, sindi_search, false },
+    { "hgraph", "hgraph", GREBE_ANN_INDEX_GRAPH, hgraph_build, hgraph_search, false,
+      { "quant=none", "degree=64", "ef_construction=400", NULL } },
+    { "hnsw", "hnsw", GREBE_ANN_INDEX_HNSW, hnsw_build, hnsw_search, true, { NULL } },
+    { "ivf", "ivf", GREBE_ANN_INDEX_IVF, ivf_build, ivf_search, false, { "lists=10", "quant=none", NULL } },
+    { "brute_force", "brute_force", GREBE_ANN_INDEX_FLAT, flat_build, flat_search, false, { NULL } },
+    { "sindi", "sindi", GREBE_ANN_INDEX_SPARSE, sindi_build, sindi_search, false, { NULL } },
 };
+
+enum { EXTRA_WORDS = 8 /* room behind what was given */ };
 
 /* A value as text: "16", "sq8", "true". NULL: it is a list or map. */
 static const char *value_text(const struct json_value *v)
@@ -135,7 +139,7 @@ static grebe_status translate(struct arena *ar, const struct kind *k, const stru
 {
     char quoted[64];
     size_t members = object == NULL || object->type != JSON_OBJECT ? 0 : object->n;
-    const char **words = arena_array(ar, members + 4, sizeof *words);
+    const char **words = arena_array(ar, members + EXTRA_WORDS, sizeof *words);
     grebe_status st = words == NULL ? mem_fail(err, members * sizeof *words, k->name) : GREBE_OK;
     *n_out = 0;
     for (size_t i = 0; st == GREBE_OK && i < members; i++) {
@@ -150,6 +154,47 @@ static grebe_status translate(struct arena *ar, const struct kind *k, const stru
     }
     *out = words;
     return st;
+}
+
+static bool has_word(const char *const *words, size_t n, const char *word)
+{
+    size_t len = strcspn(word, "=") + 1;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(words[i], word, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Their defaults, where ours are others. Codes without use_reorder: nothing is ranked again by the rows. */
+static void add_defaults(const struct kind *k, const struct json_value *build, struct ann_job *job)
+{
+    const char **words = NULL;
+    memcpy(&words, &job->params, sizeof words); /* made by translate() */
+    for (size_t i = 0; k->defaults[i] != NULL; i++) {
+        if (!has_word(words, job->n_params, k->defaults[i])) {
+            words[job->n_params++] = k->defaults[i];
+        }
+    }
+    const struct json_value *reorder = json_get(build, "use_reorder");
+    bool is_reordered = reorder != NULL && reorder->type == JSON_BOOL && reorder->boolean;
+    for (size_t i = 0; k->kind == GREBE_ANN_INDEX_GRAPH && !is_reordered && i < job->n_params; i++) {
+        if (strncmp(words[i], "quant=", 6) == 0 && strcmp(words[i], "quant=none") != 0) {
+            words[job->n_params++] = "rerank=none";
+            break;
+        }
+    }
+}
+
+/* A parameter that our index does not take is found before anything is run. */
+static grebe_status try_new(grebe_context *ctx, const struct ann_job *job, grebe_error *err)
+{
+    grebe_ann_index *index = NULL;
+    grebe_metric metric = job->kind == GREBE_ANN_INDEX_SPARSE ? GREBE_METRIC_IP : GREBE_METRIC_EUCLIDEAN;
+    grebe_status st = grebe_ann_index_new(ctx, job->kind, metric, GREBE_ELEM_F32, job->params, job->n_params, 1, &index, err);
+    grebe_ann_index_close(index);
+    return st == GREBE_OK ? st : error_wrap(err, st, "%s", job->index_name);
 }
 
 /* hgraph searches with ef_search of k at least, whatever is said. */
@@ -186,8 +231,8 @@ static grebe_status parse_object(struct arena *ar, const char *what, const char 
                                                                json_type_name((*out)->type));
 }
 
-grebe_status ann_vsag_translate(struct arena *ar, const char *name, const char *create_params, const char *search_params,
-                                uint64_t k, struct ann_suite_case *out, grebe_error *err)
+grebe_status ann_vsag_translate(grebe_context *ctx, struct arena *ar, const char *name, const char *create_params,
+                                const char *search_params, uint64_t k, struct ann_suite_case *out, grebe_error *err)
 {
     char quoted[64];
     const struct json_value *create = NULL, *search = NULL;
@@ -206,8 +251,10 @@ grebe_status ann_vsag_translate(struct arena *ar, const char *name, const char *
     GREBE_TRY(parse_object(ar, "create_params", create_params, &create, err));
     const struct json_value *metric = json_get(create, "metric_type");
     out->is_range_squared = metric == NULL || json_is_text(metric, "l2");
-    GREBE_TRY(translate(ar, found, found->build, json_get(create, found->is_block_of_build ? found->block : "index_param"),
-                        &out->job.params, &out->job.n_params, err));
+    const struct json_value *build = json_get(create, found->is_block_of_build ? found->block : "index_param");
+    GREBE_TRY(translate(ar, found, found->build, build, &out->job.params, &out->job.n_params, err));
+    add_defaults(found, build, &out->job);
+    GREBE_TRY(try_new(ctx, &out->job, err));
     if (search_params != NULL && search_params[0] != '\0') {
         GREBE_TRY(parse_object(ar, "search_params", search_params, &search, err));
         GREBE_TRY(translate(ar, found, found->search, json_get(search, found->block), &out->search.params,

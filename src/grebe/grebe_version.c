@@ -29,12 +29,6 @@
 #define WITH_GIT ""
 #endif
 
-#ifdef GREBE_HAVE_HDF5
-#define WITH_HDF5 " hdf5"
-#else
-#define WITH_HDF5 ""
-#endif
-
 const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
 
 const char *grebe_build_info(void)
@@ -42,5 +36,5 @@ const char *grebe_build_info(void)
     return "compiler " GREBE_COMPILER "\n"
            "build    " GREBE_BUILD_TYPE "\n"
            "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY WITH_BROTLI "\n"
-           "formats  parquet arrow npy vecs" WITH_HDF5 WITH_PCRE2 WITH_GIT "\n";
+           "formats  parquet arrow npy vecs hdf5" WITH_PCRE2 WITH_GIT "\n";
 }

@@ -3,9 +3,8 @@
 #define GREBE_HDF5_HDF5_FILE_H
 
 /*
- * HDF5 files as this library uses them: data sets of rank 1 or 2 and attributes in the root group. Reading is our own, from
- * the bytes, and safe from several threads on one file (docs/format/hdf5.md tells what is read); writing goes through
- * libhdf5, which keeps state for the whole process: every call of a writer takes one lock.
+ * HDF5 files as this library uses them: data sets of rank 1 or 2 and attributes in the root group, read and written by
+ * ourselves, from and to the bytes (docs/format/hdf5.md, docs/decisions/). Reading is safe from several threads on one file.
  * Conversion between element types is by value, never with another signedness.
  */
 

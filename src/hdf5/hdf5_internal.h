@@ -4,7 +4,7 @@
 
 /*
  * Reading is ours, from the bytes: libhdf5 1.10 crashes on files that were made to harm it, and its state belongs to the
- * process. What is read here is what programs write: every superblock, both kinds of object headers, groups as symbol tables
+ * process (docs/decisions/). What is read here is what programs write: every superblock, both kinds of object headers, groups as symbol tables
  * or compact links, contiguous, compact and chunked data. What else the format has is refused by name.
  * (HDF5 File Format Specification 3.0; docs/format/hdf5.md)
  */

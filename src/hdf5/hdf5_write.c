@@ -1,57 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing: what is the same is the same bytes. No times, members in the order of the calls, the oldest format, which is
- * what VSAG and h5py write. The library writes into the temporary file of an io_writer, which then gets its name.
+ * Writing, front to back: room for the superblock, the values of each data set as they come, all structure behind them
+ * (hdf5_write_meta.c), and last the superblock over its room. What is the same is the same bytes: no times, no order but
+ * that of the calls and of names.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "hdf5/hdf5_api.h"
-#include "hdf5/hdf5_file.h"
-#include "io/io.h"
+#include "hdf5/hdf5_write_internal.h"
 
 /* Large data sets begin at a page, so that they can be read in place. */
-enum { ALIGN_FROM = 65536, ALIGN = 4096 };
-
-struct hdf5_writer {
-    grebe_context *ctx;
-    struct io_store *store;
-    struct io_writer *to;
-    struct hdf5_api api;
-    hid_t id;
-    hid_t data, type; /* of the data set that was begun; -1: none */
-    char name[64];
-    unsigned rank;
-    uint64_t shape[2], n_done;
-};
-
-static grebe_status fail(struct hdf5_writer *w, const char *what, grebe_error *err)
-{
-    char why[200];
-    int sys = errno;
-    hdf5_reason(&w->api, why, sizeof why);
-    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG) {
-        return GREBE_FAIL_SYS(err, status_from_errno(sys), sys, "%s: cannot write %s", w->to->path, what);
-    }
-    return GREBE_FAIL(err, GREBE_EIO, "%s: cannot write %s: %s", w->to->path, what, why);
-}
-
-static grebe_status create_entered(struct hdf5_writer *w, grebe_error *err)
-{
-    struct hdf5_api *api = &w->api;
-    hid_t access = api->Pcreate(api->P_CLS_FILE_ACCESS_ID);
-    api->Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    api->Pset_file_locking(access, 0, 1);
-    api->Pset_alignment(access, ALIGN_FROM, ALIGN);
-    errno = 0;
-    w->id = api->Fcreate(io_writer_local_path(w->to), HDF5_TRUNCATE, H5P_DEFAULT, access);
-    api->Pclose(access);
-    return w->id >= 0 ? GREBE_OK : fail(w, "its first bytes", err);
-}
+enum { ALIGN_FROM = 65536, ALIGN_LARGE = 4096, ALIGN_SMALL = 8, TEXT_MAX = 65535 };
 
 grebe_status hdf5_writer_open(grebe_context *ctx, const char *path, struct hdf5_writer **out, grebe_error *err)
 {
+    static const unsigned char room[HDF5_SUPERBLOCK_BYTES];
     grebe_status st = GREBE_OK;
     *out = NULL;
     struct hdf5_writer *w = mem_alloc_zero(ctx->a, sizeof *w);
@@ -59,16 +23,12 @@ grebe_status hdf5_writer_open(grebe_context *ctx, const char *path, struct hdf5_
         return mem_fail(err, sizeof *w, path);
     }
     w->ctx = ctx;
-    w->id = w->data = w->type = -1;
-    GREBE_TRY(hdf5_api_load(&w->api, err));
+    w->members = BUF_INIT(ctx->a);
+    w->attributes = BUF_INIT(ctx->a);
+    w->texts = BUF_INIT(ctx->a);
     GREBE_TRY(io_local_new(ctx, &w->store, err));
     GREBE_TRY(io_create(w->store, path, false, &w->to, err));
-    hdf5_enter(&w->api);
-    st = create_entered(w, err);
-    hdf5_leave(&w->api);
-    if (st != GREBE_OK) {
-        goto out;
-    }
+    GREBE_TRY(io_write(w->to, room, sizeof room, err));
     *out = w;
     w = NULL;
 out:
@@ -76,240 +36,156 @@ out:
     return st;
 }
 
-static void data_close(struct hdf5_writer *w)
-{
-    if (w->data >= 0) {
-        w->api.Dclose(w->data);
-    }
-    if (w->type >= 0) {
-        w->api.Tclose(w->type);
-    }
-    w->data = w->type = -1;
-}
-
 void hdf5_writer_close(struct hdf5_writer *w)
 {
-    if (w == NULL) {
-        return;
+    if (w != NULL) {
+        io_writer_free(w->to);
+        io_store_free(w->store);
+        buf_release(&w->members);
+        buf_release(&w->attributes);
+        buf_release(&w->texts);
+        mem_free(w->ctx->a, w, sizeof *w);
     }
-    if (w->api.library != NULL) {
-        hdf5_enter(&w->api);
-        data_close(w);
-        if (w->id >= 0) {
-            w->api.Fclose(w->id);
-        }
-        hdf5_leave(&w->api);
-    }
-    io_writer_free(w->to);
-    io_store_free(w->store);
-    mem_free(w->ctx->a, w, sizeof *w);
 }
 
 /* ---- attributes ---- */
 
-static grebe_status write_attribute(struct hdf5_writer *w, const char *name, hid_t type, hid_t space, hid_t memory,
-                                    const void *value, grebe_error *err)
+static grebe_status add_attribute(struct hdf5_writer *w, const char *name, struct hdf5_attribute *a, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    errno = 0;
-    hid_t a = type < 0 || space < 0 ? -1 : api->Acreate2(w->id, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool is_done = a >= 0 && api->Awrite(a, memory, value) >= 0;
-    grebe_status st = is_done ? GREBE_OK : fail(w, name, err);
-    if (a >= 0) {
-        api->Aclose(a);
+    if (strlen(name) >= sizeof a->name) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "attribute %.80s: its name is too long", name);
     }
-    return st;
+    memcpy(a->name, name, strlen(name) + 1);
+    return buf_put(&w->attributes, a, sizeof *a, err);
 }
 
 grebe_status hdf5_write_text(struct hdf5_writer *w, const char *name, const char *value, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    hdf5_enter(api);
-    hid_t space = api->Screate(H5S_SCALAR), type = api->Tcopy(api->T_C_S1);
-    if (type >= 0) {
-        api->Tset_size(type, H5T_VARIABLE);
+    struct hdf5_attribute a = { .is_text = true, .text_at = w->texts.len, .text_len = strlen(value) };
+    if (a.text_len > TEXT_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "attribute %s: expected at most %d bytes, found %zu", name, TEXT_MAX, a.text_len);
     }
-    grebe_status st = write_attribute(w, name, type, space, type, &value, err);
-    api->Tclose(type);
-    api->Sclose(space);
-    hdf5_leave(api);
-    return st;
+    grebe_status st = buf_put_text(&w->texts, value, err);
+    return st == GREBE_OK ? add_attribute(w, name, &a, err) : st;
 }
 
 grebe_status hdf5_write_int(struct hdf5_writer *w, const char *name, int64_t value, bool is_array, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    hsize_t one = 1;
-    hdf5_enter(api);
-    hid_t space = is_array ? api->Screate_simple(1, &one, NULL) : api->Screate(H5S_SCALAR);
-    grebe_status st = write_attribute(w, name, api->T_STD_I64LE, space, api->T_NATIVE_INT64, &value, err);
-    api->Sclose(space);
-    hdf5_leave(api);
-    return st;
+    struct hdf5_attribute a = { .value = (uint64_t)value, .is_array = is_array };
+    return add_attribute(w, name, &a, err);
 }
 
 grebe_status hdf5_write_real(struct hdf5_writer *w, const char *name, double value, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    hdf5_enter(api);
-    hid_t space = api->Screate(H5S_SCALAR);
-    grebe_status st = write_attribute(w, name, api->T_IEEE_F64LE, space, api->T_NATIVE_DOUBLE, &value, err);
-    api->Sclose(space);
-    hdf5_leave(api);
-    return st;
+    struct hdf5_attribute a = { .is_real = true };
+    memcpy(&a.value, &value, sizeof value);
+    return add_attribute(w, name, &a, err);
 }
 
 /* ---- data sets ---- */
 
-static hid_t half_type(struct hdf5_api *api)
+static bool is_known_type(enum hdf5_class cls, unsigned size)
 {
-    hid_t t = api->Tcopy(api->T_IEEE_F32LE);
-    bool is_made = t >= 0 && api->Tset_fields(t, 15, 10, 5, 0, 10) >= 0 && api->Tset_precision(t, 16) >= 0 &&
-                   api->Tset_size(t, 2) >= 0 && api->Tset_ebias(t, 15) >= 0;
-    if (!is_made && t >= 0) {
-        api->Tclose(t);
-    }
-    return is_made ? t : -1;
+    bool is_int = cls == HDF5_INT || cls == HDF5_UINT;
+    return (is_int && (size == 1 || size == 2 || size == 4 || size == 8)) ||
+           (cls == HDF5_FLOAT && (size == 2 || size == 4 || size == 8)) || (cls == HDF5_BOOL && size == 1);
 }
 
-static hid_t bool_type(struct hdf5_api *api)
+static grebe_status pad_to(struct hdf5_writer *w, size_t align, grebe_error *err)
 {
-    static const int8_t no = 0, yes = 1;
-    hid_t t = api->Tenum_create(api->T_STD_I8LE);
-    if (t >= 0 && (api->Tenum_insert(t, "FALSE", &no) < 0 || api->Tenum_insert(t, "TRUE", &yes) < 0)) {
-        api->Tclose(t);
-        t = -1;
-    }
-    return t;
-}
-
-static hid_t type_of(struct hdf5_api *api, enum hdf5_class cls, unsigned size)
-{
-    const struct {
-        enum hdf5_class cls;
-        unsigned size;
-        hid_t type;
-    } types[] = { { HDF5_INT, 1, api->T_STD_I8LE },    { HDF5_INT, 2, api->T_STD_I16LE },
-                  { HDF5_INT, 4, api->T_STD_I32LE },   { HDF5_INT, 8, api->T_STD_I64LE },
-                  { HDF5_UINT, 1, api->T_STD_U8LE },   { HDF5_UINT, 2, api->T_STD_U16LE },
-                  { HDF5_UINT, 4, api->T_STD_U32LE },  { HDF5_UINT, 8, api->T_STD_U64LE },
-                  { HDF5_FLOAT, 4, api->T_IEEE_F32LE }, { HDF5_FLOAT, 8, api->T_IEEE_F64LE } };
-    if (cls == HDF5_FLOAT && size == 2) {
-        return half_type(api);
-    }
-    if (cls == HDF5_BOOL && size == 1) {
-        return bool_type(api);
-    }
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (types[i].cls == cls && types[i].size == size) {
-            return api->Tcopy(types[i].type);
-        }
-    }
-    return -1;
+    static const unsigned char zeros[ALIGN_LARGE];
+    size_t n = (size_t)((align - w->to->n_written % align) % align);
+    return n == 0 ? GREBE_OK : io_write(w->to, zeros, n, err);
 }
 
 grebe_status hdf5_write_begin(struct hdf5_writer *w, const char *name, enum hdf5_class cls, unsigned size,
                               uint64_t rows, uint64_t columns, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    hsize_t shape[2] = { rows, columns };
-    grebe_status st = GREBE_OK;
-    if (w->data >= 0 || strlen(name) >= sizeof w->name) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: the data set before it is not finished, or its name is too long", name);
+    struct hdf5_member m = { .cls = cls, .size = size, .rank = columns == 0 ? 1 : 2, .shape = { rows, columns == 0 ? 1 : columns } };
+    size_t n_members = w->members.len / sizeof m;
+    if (w->is_open || w->is_finished || strlen(name) >= sizeof m.name || name[0] == '\0' || !is_known_type(cls, size) ||
+        n_members == HDF5_MEMBERS_MAX) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%.64s: the data set before it is not finished, or its name or type is none", name);
     }
-    hdf5_enter(api);
-    errno = 0;
-    w->rank = columns == 0 ? 1 : 2;
-    w->shape[0] = rows;
-    w->shape[1] = columns == 0 ? 1 : columns;
+    for (size_t i = 0; i < n_members; i++) {
+        if (strcmp(((const struct hdf5_member *)(const void *)w->members.data)[i].name, name) == 0) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "%s: two data sets of one name", name);
+        }
+    }
+    if (!checked_mul_u64(m.shape[0], m.shape[1], &m.bytes) || !checked_mul_u64(m.bytes, size, &m.bytes)) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: %llu x %llu are too many", name, (unsigned long long)rows,
+                          (unsigned long long)columns);
+    }
+    memcpy(m.name, name, strlen(name) + 1);
+    grebe_status st = pad_to(w, m.bytes >= ALIGN_FROM ? ALIGN_LARGE : ALIGN_SMALL, err);
+    m.at = m.bytes == 0 ? UINT64_MAX : w->to->n_written;
+    if (st == GREBE_OK) {
+        st = buf_put(&w->members, &m, sizeof m, err);
+    }
+    w->is_open = st == GREBE_OK;
     w->n_done = 0;
-    memcpy(w->name, name, strlen(name) + 1);
-    w->type = type_of(api, cls, size);
-    hid_t space = api->Screate_simple((int)w->rank, shape, NULL), plist = api->Pcreate(api->P_CLS_DATASET_CREATE_ID);
-    if (w->type >= 0 && space >= 0 && plist >= 0 && api->Pset_obj_track_times(plist, 0) >= 0 &&
-        api->Pset_layout(plist, H5D_CONTIGUOUS) >= 0 && api->Pset_fill_time(plist, H5D_FILL_TIME_NEVER) >= 0) {
-        w->data = api->Dcreate2(w->id, name, w->type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    }
-    if (w->data < 0) {
-        st = fail(w, name, err);
-        data_close(w);
-    }
-    if (plist >= 0) {
-        api->Pclose(plist);
-    }
-    if (space >= 0) {
-        api->Sclose(space);
-    }
-    hdf5_leave(api);
     return st;
+}
+
+/* The data set that is being written. */
+static const struct hdf5_member *current(const struct hdf5_writer *w)
+{
+    return (const struct hdf5_member *)(const void *)(w->members.data + w->members.len - sizeof(struct hdf5_member));
 }
 
 grebe_status hdf5_write_rows(struct hdf5_writer *w, uint64_t begin, uint64_t n, const void *src, grebe_error *err)
 {
-    struct hdf5_api *api = &w->api;
-    hsize_t start[2] = { begin, 0 }, count[2] = { n, w->shape[1] };
-    if (w->data < 0 || begin != w->n_done || !range_fits_u64(begin, n, w->shape[0])) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected row %llu of %llu next, found %llu rows from %llu", w->name,
-                          (unsigned long long)w->n_done, (unsigned long long)w->shape[0], (unsigned long long)n,
+    if (!w->is_open) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: rows without a data set", w->to->path);
+    }
+    const struct hdf5_member *m = current(w);
+    if (begin != w->n_done || !range_fits_u64(begin, n, m->shape[0])) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected row %llu of %llu next, found %llu rows from %llu", m->name,
+                          (unsigned long long)w->n_done, (unsigned long long)m->shape[0], (unsigned long long)n,
                           (unsigned long long)begin);
     }
-    if (n == 0) {
-        return GREBE_OK;
-    }
-    hdf5_enter(api);
-    errno = 0;
-    hid_t space = api->Dget_space(w->data), memory = api->Screate_simple((int)w->rank, count, NULL);
-    bool is_done = space >= 0 && memory >= 0 &&
-                   api->Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-                   api->Dwrite(w->data, w->type, memory, space, H5P_DEFAULT, src) >= 0;
-    grebe_status st = is_done ? GREBE_OK : fail(w, w->name, err);
-    if (memory >= 0) {
-        api->Sclose(memory);
-    }
-    if (space >= 0) {
-        api->Sclose(space);
-    }
-    hdf5_leave(api);
-    w->n_done += is_done ? n : 0;
-    return st;
+    w->n_done += n;
+    return n == 0 ? GREBE_OK : io_write(w->to, src, (size_t)(n * m->shape[1] * m->size), err);
 }
 
 grebe_status hdf5_write_end(struct hdf5_writer *w, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    if (w->data < 0 || w->n_done != w->shape[0]) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected %llu rows, found %llu", w->name,
-                          (unsigned long long)w->shape[0], (unsigned long long)w->n_done);
+    if (!w->is_open) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: no data set was begun", w->to->path);
     }
-    hdf5_enter(&w->api);
-    errno = 0;
-    herr_t closed = w->api.Dclose(w->data);
-    w->data = -1;
-    if (closed < 0) {
-        st = fail(w, w->name, err);
+    const struct hdf5_member *m = current(w);
+    if (w->n_done != m->shape[0]) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected %llu rows, found %llu", m->name, (unsigned long long)m->shape[0],
+                          (unsigned long long)w->n_done);
     }
-    data_close(w);
-    hdf5_leave(&w->api);
-    return st;
+    w->is_open = false;
+    return GREBE_OK;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(((const struct hdf5_member *)x)->name, ((const struct hdf5_member *)y)->name);
 }
 
 grebe_status hdf5_writer_finish(struct hdf5_writer *w, bool is_durable, grebe_error *err)
 {
+    struct buf meta = BUF_INIT(w->ctx->a);
+    unsigned char superblock[HDF5_SUPERBLOCK_BYTES];
     grebe_status st = GREBE_OK;
-    if (w->data >= 0 || w->id < 0) {
+    if (w->is_open || w->is_finished) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected every data set finished, and one finish", w->to->path);
     }
-    hdf5_enter(&w->api);
-    errno = 0;
-    herr_t closed = w->api.Fclose(w->id);
-    w->id = -1;
-    if (closed < 0) {
-        st = fail(w, "its end", err);
+    w->is_finished = true;
+    if (w->members.len > 0) {
+        qsort(w->members.data, w->members.len / sizeof(struct hdf5_member), sizeof(struct hdf5_member), by_name);
     }
-    hdf5_leave(&w->api);
-    if (st == GREBE_OK) {
-        w->to->is_durable = is_durable;
-        st = io_writer_publish(w->to, true, err);
-    }
+    GREBE_TRY(pad_to(w, ALIGN_SMALL, err));
+    GREBE_TRY(hdf5_write_meta(w, w->to->n_written, &meta, superblock, err));
+    GREBE_TRY(io_write(w->to, meta.data, meta.len, err));
+    GREBE_TRY(io_writer_patch(w->to, 0, superblock, sizeof superblock, err));
+    w->to->is_durable = is_durable;
+    st = io_writer_publish(w->to, true, err);
+out:
+    buf_release(&meta);
     return st;
 }

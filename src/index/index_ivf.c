@@ -16,13 +16,13 @@ static const char *const rerank_names[] = {"f32", NULL};
 
 static const struct index_param build_table[] = {
     {"lists", INDEX_PARAM_UINT, offsetof(struct ivf_build_params, lists), 0, 1 << 22, 0, NULL,
-     "lists; 0: four times the root of the rows"},
+     "lists; 0: twice the root of the rows"},
     {"quant", INDEX_PARAM_CHOICE, offsetof(struct ivf_build_params, quant), 0, 0, INDEX_QUANT_SQ8, quant_names,
      "codes of the first pass"},
     {"rerank", INDEX_PARAM_CHOICE, offsetof(struct ivf_build_params, rerank), 0, 0, 0, rerank_names,
      "what candidates are ranked by"},
     {"train_rows", INDEX_PARAM_UINT, offsetof(struct ivf_build_params, train_rows), 0, UINT32_MAX, 0, NULL,
-     "rows that train the centroids; 0: 64 for each list"},
+     "rows that train the centroids; 0: 128 for each list"},
     {"iterations", INDEX_PARAM_UINT, offsetof(struct ivf_build_params, iterations), 1, 1000, 10, NULL,
      "rounds of k-means"},
     {"seed", INDEX_PARAM_UINT, offsetof(struct ivf_build_params, seed), 0, UINT32_MAX, 1, NULL, "choice of rows"},
@@ -119,9 +119,9 @@ static grebe_status train(struct ivf *x, const struct call *call, grebe_error *e
     grebe_context *ctx = x->base.ctx;
     const size_t n = (size_t)x->store.n;
     const uint32_t dim = x->store.dim;
-    const uint32_t wanted = x->params.lists != 0 ? x->params.lists : (uint32_t)(4 * sqrt((double)n)) + 1;
+    const uint32_t wanted = x->params.lists != 0 ? x->params.lists : (uint32_t)(2 * sqrt((double)n)) + 1;
     const uint32_t n_lists = (uint32_t)min_size(wanted, n);
-    const size_t asked = x->params.train_rows != 0 ? x->params.train_rows : (size_t)n_lists * 64;
+    const size_t asked = x->params.train_rows != 0 ? x->params.train_rows : (size_t)n_lists * 128;
     const size_t n_train = max_size(min_size(asked, n), n_lists), step = n / n_train;
     const struct kmeans_options options = {n_lists, x->params.iterations, x->params.seed, call};
     float *rows = NULL;

@@ -59,13 +59,14 @@ static grebe_status range_query(void *arg, size_t q, grebe_error *err)
     const size_t n_probe = min_size(w->p->nprobe, x->lists.n_lists), room = topk_capacity(n_probe);
     const size_t bytes = s->stride + s->dim * sizeof(float) + room * sizeof(struct topk_item);
     unsigned char *form = mem_alloc_aligned(x->base.ctx->a, bytes, MEM_ALIGN_VECTOR);
-    float *query = (float *)(void *)(form + s->stride);
+    float *query;
     struct topk lists;
     grebe_status st = GREBE_OK;
 
     if (form == NULL) {
         return mem_fail(err, bytes, "a query");
     }
+    query = (float *)(void *)(form + s->stride);
     GREBE_TRY(index_store_query(s, w->queries, q, form, err));
     vector_to_f32(s->elem, form, s->dim, query);
     topk_init(&lists, n_probe, (struct topk_item *)(void *)(query + s->dim), room);

@@ -59,7 +59,8 @@ static int decimals_of(double step)
 static void add_tick(struct plot_range *r, double v, int decimals, bool is_minor)
 {
     double at = plot_transform(r->axis, v);
-    if (r->n_ticks == PLOT_TICKS_MAX || isnan(at) || at < r->low - 1e-9 || at > r->high + 1e-9) {
+    if (r->n_ticks == PLOT_TICKS_MAX || isnan(at) || at < r->low - 1e-9 || at > r->high + 1e-9 ||
+        (r->n_ticks > 0 && at <= r->ticks[r->n_ticks - 1].at)) { /* the edge of a logit has one */
         return;
     }
     struct plot_tick *t = &r->ticks[r->n_ticks++];
@@ -76,14 +77,20 @@ static void add_tick(struct plot_range *r, double v, int decimals, bool is_minor
     }
 }
 
-static void linear_ticks(struct plot_range *r, double low, double high)
+/* 1, 2 or 5 times a power of ten, so that there are at most eight steps. */
+static double step_of(double span)
 {
     static const double steps[] = { 1, 2, 5, 10 };
-    double span = high - low > 0 ? high - low : fabs(high) > 0 ? fabs(high) : 1;
     double unit = pow(10, floor(log10(span / 6))), step = unit;
     for (size_t i = 0; i < 4 && span / step > 8; i++) {
         step = unit * steps[i];
     }
+    return step;
+}
+
+static void linear_ticks(struct plot_range *r, double low, double high)
+{
+    double step = step_of(high - low > 0 ? high - low : fabs(high) > 0 ? fabs(high) : 1);
     r->low = floor(low / step + 1e-9) * step;
     r->high = ceil(high / step - 1e-9) * step;
     if (r->high - r->low < step / 2) {
@@ -97,6 +104,19 @@ static void linear_ticks(struct plot_range *r, double low, double high)
     double pad = (r->high - r->low) * 0.015; /* markers on the edge stay whole */
     r->low -= pad;
     r->high += pad;
+}
+
+/* Where the ticks of a scale are too far apart for what is drawn: equal steps. */
+static void equal_ticks(struct plot_range *r, double from, double to)
+{
+    double step = step_of(to > from ? to - from : 0.1);
+    r->n_ticks = 0;
+    for (int i = 0; i <= 10; i++) {
+        add_tick(r, (floor(from / step) + i) * step, decimals_of(step), false);
+    }
+    if (r->n_ticks == 0) {
+        add_tick(r, from, 5, false);
+    }
 }
 
 static void log_ticks(struct plot_range *r, double low, double high)
@@ -114,25 +134,35 @@ static void log_ticks(struct plot_range *r, double low, double high)
             add_tick(r, steps[i] * pow(10, e), e < 0 ? -e : 0, false);
         }
     }
+    if (r->n_ticks < 3) {
+        equal_ticks(r, pow(10, r->low), pow(10, r->high));
+    }
 }
 
-/* Towards 1: 0.9, 0.99, 0.999, … */
+/* Towards 1: 0.9, 0.99, 0.999, …; what matters most is placed first, the rest where there is room. */
 static void nines_ticks(struct plot_range *r)
 {
-    static const struct { double v; int decimals; } at[] = {
-        { 0, 0 }, { 0.1, 1 }, { 0.2, 1 }, { 0.3, 1 }, { 0.4, 1 }, { 0.5, 1 }, { 0.6, 1 }, { 0.7, 1 }, { 0.8, 1 }, { 0.9, 1 },
-        { 0.95, 2 }, { 0.98, 2 }, { 0.99, 2 }, { 0.995, 3 }, { 0.999, 3 }, { 0.9999, 4 }, { 1, 0 },
+    static const struct { double v; int decimals, rank; } at[] = {
+        { 0, 0, 1 }, { 0.1, 1, 2 }, { 0.2, 1, 3 }, { 0.3, 1, 2 }, { 0.4, 1, 3 }, { 0.5, 1, 1 }, { 0.6, 1, 3 }, { 0.7, 1, 2 },
+        { 0.8, 1, 2 }, { 0.9, 1, 0 }, { 0.95, 2, 1 }, { 0.98, 2, 2 }, { 0.99, 2, 0 }, { 0.995, 3, 2 }, { 0.999, 3, 0 },
+        { 0.9999, 4, 1 }, { 1, 0, 0 },
     };
-    double last = -INFINITY, room = (r->high - r->low) / 16;
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
-        double t = plot_transform(r->axis, at[i].v);
-        bool is_end = i + 1 == sizeof at / sizeof at[0];
-        if (t - last < room && is_end && r->n_ticks > 0 && t <= r->high) {
-            r->n_ticks--; /* the end matters more */
+    enum { N = sizeof at / sizeof at[0], RANKS = 4 };
+    double room = (r->high - r->low) / 16;
+    bool is_taken[N] = { false };
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (size_t i = N; i-- > 0;) {
+            bool fits = at[i].rank == rank;
+            for (size_t j = 0; j < N && fits; j++) {
+                double t = plot_transform(r->axis, at[i].v), u = plot_transform(r->axis, at[j].v);
+                fits = !is_taken[j] || u < r->low || u > r->high || fabs(t - u) >= room;
+            }
+            is_taken[i] = is_taken[i] || fits;
         }
-        if (t - last >= room || is_end) {
+    }
+    for (size_t i = 0; i < N; i++) {
+        if (is_taken[i]) {
             add_tick(r, at[i].v, at[i].decimals, false);
-            last = t >= r->low ? t : last;
         }
     }
 }
@@ -155,6 +185,9 @@ void plot_range_set(struct plot_range *r, const struct plot_axis *axis, double l
     r->low -= pad;
     r->high += axis->scale == PLOT_POWER && high >= 1 ? pad / 3 : pad;
     nines_ticks(r);
+    if (r->n_ticks < 2) {
+        equal_ticks(r, low, high);
+    }
 }
 
 /* ---- frontier ---- */

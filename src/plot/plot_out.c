@@ -132,7 +132,7 @@ void plot_marker(struct plot_out *o, size_t i, double x, double y, const char *c
                                           "M0 -5l4.8 8.4h-9.6z", "M0 -5.4l5.4 5.4l-5.4 5.4l-5.4 -5.4z",
                                           "M0 5l4.8 -8.4h-9.6z" };
     plot_putf(o, "<path class=\"m f%d %s\" d=\"%s\"", (int)(i % PLOT_COLORS), classes,
-              shapes[i % (sizeof shapes / sizeof shapes[0])]);
+              shapes[(i + i / PLOT_COLORS) % (sizeof shapes / sizeof shapes[0])]);
     put_place(o, " transform=\"translate(", x, " ", y, ")\"");
 }
 

@@ -1,5 +1,4 @@
 # Benchmark data sets out of array files and back: the same bits, the same truth.
-grebe version --build | grep -qw hdf5 || exit 77
 q() { "$@"; echo "exit $?"; }
 cp -r "$GOLDEN/../data/ann/good" .
 same() { # FILE OTHER DATASET…

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import numpy as np
@@ -140,6 +141,37 @@ def test_written_files_open_in_h5py(tmp_path):
         assert [f[n].dtype.str for n in ("train", "test", "neighbors", "distances")] == ["<f4", "<f4", "<i8", "<f4"]
         for name in ("train", "test", "neighbors", "distances"):
             assert same(g[name][...], f[name][...])
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (DATA / "good").glob("*.hdf5")))
+def test_every_layout_written_is_read_and_changed_by_the_library(tmp_path, name):
+    out = tmp_path / "o.hdf5"
+    grebe("ann", "groundtruth", DATA / "good" / f"{name}.hdf5", out, "--filtered" if "labels" in name else "-q", "-q")
+    with h5py.File(out) as f, h5py.File(DATA / "good" / f"{name}.hdf5") as g:
+        for key in g:
+            if key.startswith(("train", "test")) and "offsets" not in key and not (name == "sparse_unsorted_ids" and key == "train"):
+                assert same(g[key][...], f[key][...]), key
+        assert f.attrs["distance"] == g.attrs["distance"] and f.attrs["type"] == g.attrs["type"]
+        if "multi_vector" in name:
+            assert f.attrs["multi_vector_dim"].tolist() == [f["train_multi_vectors"].shape[1]] and f.attrs["multi_vector_dim"].dtype == "int64"
+    with h5py.File(out, "r+") as f:  # its structure holds when members and attributes come and go
+        for i in range(20):
+            f.create_dataset(f"more{i}", data=np.arange(i + 1))
+            f.attrs[f"attribute{i}"] = "x" * 100
+        del f["neighbors"]
+    with h5py.File(out) as f:
+        assert f["more19"][...].tolist() == list(range(20)) and f.attrs["attribute19"] == "x" * 100 and "neighbors" not in f
+    if shutil.which("h5dump"):
+        assert subprocess.run(["h5dump", "-H", out], capture_output=True, check=False).returncode == 0
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path):
+    """A limit of file sizes stands for a full disk."""
+    for size in (1, 20, 60, 100):
+        done = subprocess.run(["bash", "-c", f"ulimit -f {size}; exec {GREBE} ann make {tmp_path}/o.hdf5 --base {DATA}/good/dense_angular_f32.hdf5#train "
+                               f"--queries {DATA}/good/dense_angular_f32.hdf5#test --metric angular -k 20"], capture_output=True, text=True, check=False)
+        assert done.returncode == 10 and "o.hdf5" in done.stderr, (size, done.returncode, done.stderr)
+        assert list(tmp_path.iterdir()) == []
 
 
 NPY = ["<f4", "<f2", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1", ">f4", ">f8", ">i2", ">u4", ">i8"]

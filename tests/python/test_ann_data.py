@@ -11,7 +11,6 @@ import grebe.ann
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "ann"
 EXPECTED = json.loads((DATA / "expected.json").read_text())["files"]
-NEEDS_HDF5 = pytest.mark.skipif("hdf5" not in grebe._core.build_info(), reason="built without libhdf5")
 
 
 def good():
@@ -32,7 +31,6 @@ def test_read_gives_what_the_file_has(path):
             assert d.neighbors[row][: len(pairs)].tolist() == [p[0] for p in pairs]
 
 
-@NEEDS_HDF5
 @pytest.mark.parametrize("path", [p for p in good() if p.startswith("good/")])
 def test_written_again_is_the_same(tmp_path, path):
     d = grebe.ann.read_hdf5(DATA / path)
@@ -53,7 +51,6 @@ def test_groundtruth_is_the_files(path):
     assert np.allclose(distances, d.distances, rtol=1e-6, atol=1e-7)
 
 
-@NEEDS_HDF5
 def test_made_from_arrays(tmp_path):
     rng = np.random.default_rng(1)
     train, test = rng.normal(size=(300, 8)).astype("f4"), rng.normal(size=(7, 8))

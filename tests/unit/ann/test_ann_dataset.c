@@ -150,18 +150,9 @@ static const char *const good[] = {
     "storage/annb_jaccard.hdf5", "storage/float16_train.hdf5"
 };
 
-/* In a build without libhdf5 files are read alone. */
-static void need_writer(void)
-{
-#ifndef GREBE_HAVE_HDF5
-    skip();
-#endif
-}
-
 static void test_write__read_again__same_and_equal_bytes(void **state)
 {
     (void)state;
-    need_writer();
     char path[2][600];
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct ann_dataset *d = open_good(good[i]);
@@ -215,7 +206,6 @@ static void test_open__storage_forms__same_data(void **state)
 static void test_write__sparse_sample__golden_bytes(void **state)
 {
     (void)state;
-    need_writer();
     static const unsigned char golden[36] = { 2, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0x3f, 0, 0, 0x80, 0x3f,
                                               1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0x80, 0x3e, 0, 0, 0, 0 };
     int64_t offsets[4] = { 0, 2, 3, 3 }, q_offsets[2] = { 0, 1 }, neighbors[1] = { 1 }, at[4];

@@ -338,6 +338,38 @@ static void test_multi_and_range__counts_add_up(void **state)
     array_close(f);
 }
 
+static void test_open__no_memory__clean(void **state)
+{
+    (void)state;
+    static unsigned char bytes[4096];
+    float rows[12 * 50];
+    const char *const paths[] = { put("m.fvecs", bytes, make_fvecs(bytes, 50, 12)),
+                                  put_npy("m.npy", 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", bytes, 24) };
+    for (size_t i = 0; i < 2; i++) {
+        bool is_done = false;
+        for (size_t at = 1; at < 500 && !is_done; at++) {
+            struct test_allocator t;
+            grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
+            grebe_context *small = NULL;
+            struct array_file *f = NULL;
+            test_allocator_init(&t);
+            o.allocator = &t.a;
+            assert_ok(context_new(&o, &small, &err));
+            t.fail_at = t.n_calls + at;
+            grebe_status st = array_open(small, paths[i], ARRAY_UNKNOWN, &f, &err);
+            if (st == GREBE_OK) {
+                st = array_read(f, 0, array_info(f)->rows, rows, &err);
+            }
+            array_close(f);
+            is_done = st == GREBE_OK;
+            assert_true(is_done || st == GREBE_ENOMEM);
+            context_free(small);
+            assert_int_equal(t.n_live, 0);
+        }
+        assert_true(is_done);
+    }
+}
+
 /* Any bytes under any name: a status, and reads inside. */
 static void test_open__random_headers__status_only(void **state)
 {
@@ -378,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_knn__ids_alone_or_with_distances__by_size),
         cmocka_unit_test(test_csr__rows_and_damage),
         cmocka_unit_test(test_multi_and_range__counts_add_up),
+        cmocka_unit_test(test_open__no_memory__clean),
         cmocka_unit_test(test_open__random_headers__status_only),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
