@@ -261,7 +261,7 @@ static grebe_status run_batches(struct builder *b, const struct call *call, greb
         }
         graph_entries_add(&g->entries, &g->codes, b->sequence + b->begin, b->end - b->begin, old + b->end);
         if (graph_entries_are_loose(&g->entries)) {
-            graph_entries_group(&g->entries, &g->codes, &g->store);
+            graph_entries_group(&g->entries, &g->codes);
         }
         if (call->progress != NULL) {
             grebe_progress p = { .phase = "graph", .rows_done = b->end, .rows_total = b->n_new };
@@ -415,7 +415,7 @@ grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *
     if (st != GREBE_OK) {
         cut_back(g, old);
     }
-    graph_entries_group(&g->entries, &g->codes, &g->store);
+    graph_entries_group(&g->entries, &g->codes);
 out:
     mem_free(g->a, b.sequence, b.n_new * sizeof *b.sequence);
     mem_free(g->a, b.back, b.back_room * sizeof *b.back);

@@ -333,9 +333,8 @@ void graph_codes_worth(const struct graph_codes *c, const float *wide, float *fa
     }
 }
 
-void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst)
+void graph_codes_decode(const struct graph_codes *c, const unsigned char *row, float *dst)
 {
-    const unsigned char *row = c->rows + (size_t)i * c->stride;
     for (uint32_t k = 0; k < c->dim; k++) {
         float v;
         if (c->quant == GRAPH_QUANT_SQ8) {

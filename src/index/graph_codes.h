@@ -73,8 +73,8 @@ const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem
  * @param wide The query's components, as graph_codes_query() leaves them.
  */
 void graph_codes_worth(const struct graph_codes *c, const float *wide, float *factor, float *offset);
-/** The row that code i stands for. dst: shape [dim]. */
-void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst);
+/** The row that a code row stands for. dst: shape [dim]. */
+void graph_codes_decode(const struct graph_codes *c, const unsigned char *row, float *dst);
 grebe_status graph_codes_save(const struct graph_codes *c, struct index_writer *w, grebe_error *err);
 /** After graph_codes_init(). */
 grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f, uint64_t n, grebe_error *err);

@@ -39,7 +39,7 @@ void graph_entries_refresh(struct graph_entries *e, const struct graph_codes *c)
 /** Whether many entries are in no group. */
 bool graph_entries_are_loose(const struct graph_entries *e);
 /** Put all entries into groups. Without memory for it there are none, and a query measures all entries. */
-void graph_entries_group(struct graph_entries *e, const struct graph_codes *c, const struct index_store *s);
+void graph_entries_group(struct graph_entries *e, const struct graph_codes *c);
 
 /** The nearest entries, or nearly so. starts has GRAPH_STARTS places. @return How many. */
 uint32_t graph_entries_nearest(const struct graph_entries *e, const struct graph_codes *c, const void *query,

@@ -31,6 +31,7 @@ grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_er
         return GREBE_OK;
     }
     GREBE_TRY(index_writer_section(w, "entries", g->entries.ids, g->entries.n * sizeof *g->entries.ids, err));
+    GREBE_TRY(index_writer_section(w, "entrows", g->entries.rows, (uint64_t)g->entries.n * g->entries.stride, err));
     GREBE_TRY(index_writer_section(w, "links", g->links, (uint64_t)g->n * g->width * sizeof *g->links, err));
     GREBE_TRY(graph_codes_save(&g->codes, w, err));
     if (!g->options.has_no_rows) {
@@ -93,9 +94,14 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
                               index_file_path(f), (unsigned long long)n, id, i);
         }
     }
+    /* their code rows stand together in the file: no page is read for each of them */
+    st = index_file_section(f, "entrows", n_entries * g->entries.stride, &data, NULL, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    memcpy(g->entries.rows, data, (size_t)n_entries * g->entries.stride);
     g->entries.n = (uint32_t)n_entries;
-    graph_entries_refresh(&g->entries, &g->codes);
-    graph_entries_group(&g->entries, &g->codes, &g->store);
+    graph_entries_group(&g->entries, &g->codes);
     return GREBE_OK;
 }
 

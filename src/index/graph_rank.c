@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCAN_PIECE = 64, RERANK_MIN_SQ8 = 24, RERANK_MIN_SQ4 = 64, FEW = 512 };
+enum { SCAN_PIECE = 64, RERANK_MORE_SQ8 = 8, RERANK_MIN_SQ4 = 64, FEW = 512 };
 
 void graph_rank_plan(const struct graph *g, const struct index_filter *filter, size_t k, uint32_t *ef, uint32_t *rerank,
                      struct graph_rank_job *out)
@@ -19,8 +19,8 @@ void graph_rank_plan(const struct graph *g, const struct index_filter *filter, s
     double wanted = (double)*ef > (double)k ? (double)*ef : (double)k;
     if (*rerank == 0) {
         bool is_coarse = g->codes.quant == GRAPH_QUANT_SQ4;
-        size_t few = is_coarse ? RERANK_MIN_SQ4 : RERANK_MIN_SQ8;
-        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : 2 * k) : INDEX_ROWS_MAX;
+        size_t few = is_coarse ? RERANK_MIN_SQ4 : k < INDEX_ROWS_MAX ? k + RERANK_MORE_SQ8 : INDEX_ROWS_MAX;
+        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : k + k / 2) : INDEX_ROWS_MAX;
         *rerank = (uint32_t)(many < few ? few : many);
     }
     if (*rerank < k) {

@@ -23,7 +23,7 @@ static const struct index_param search_params[] = {
     { "ef", INDEX_PARAM_UINT, offsetof(struct graph_search_options, ef), 1, INDEX_ROWS_MAX, 96, NULL,
       "pool of the walk" },
     { "rerank", INDEX_PARAM_UINT, offsetof(struct graph_search_options, rerank), 0, INDEX_ROWS_MAX, 0, NULL,
-      "rows that are ranked again; 0: the larger of 2k and 24, with sq4 of 4k and 64" },
+      "rows that are ranked again; 0: the larger of 1.5 k and k + 8, with sq4 of 4k and 64" },
     { "patience", INDEX_PARAM_UINT, offsetof(struct graph_search_options, patience), 0, INDEX_ROWS_MAX, 0, NULL,
       "steps without a nearer k after which the walk ends; 0: no such end" },
 };
