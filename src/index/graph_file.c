@@ -83,8 +83,8 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
         return st;
     }
     if (n_entries > g->entries.room) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu", index_file_path(f),
-                          g->entries.room, (unsigned long long)n_entries);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu",
+                          index_file_path(f), g->entries.room, (unsigned long long)n_entries);
     }
     memcpy(g->entries.ids, data, (size_t)n_entries * sizeof *g->entries.ids);
     for (uint32_t i = 0; i < n_entries; i++) {
@@ -148,7 +148,8 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
         return GREBE_OK;
     }
     if (g->a == NULL) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0", index_file_path(f));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0",
+                          index_file_path(f));
     }
     GREBE_TRY(index_file_section(f, "links", n * g->width * sizeof *g->links, &links, NULL, err));
     if (!g->options.has_no_rows) {

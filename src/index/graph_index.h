@@ -19,7 +19,8 @@ grebe_status graph_index_new(grebe_context *ctx, const struct index_config *conf
                              const struct graph_options *options, const struct index_param *search_params,
                              size_t n_search_params, struct graph_index **out, grebe_error *err);
 void graph_index_free(struct index *ix);
-grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, const struct call *call, grebe_error *err);
+grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, const struct call *call,
+                             grebe_error *err);
 grebe_status graph_index_remove(struct index *ix, uint32_t position, grebe_error *err);
 grebe_status graph_index_search(struct index *ix, const struct index_rows *queries, const struct index_search *s,
                                 uint32_t *positions, float *distances, grebe_error *err);

@@ -16,7 +16,8 @@ static const struct index_param build_params[] = {
       "codes that are walked over" },
     { "rerank", INDEX_PARAM_CHOICE, offsetof(struct graph_options, has_no_rows), 0, 1, 0, reranks,
       "rows for the last ranking; none: distances come from the codes" },
-    { "seed", INDEX_PARAM_UINT, offsetof(struct graph_options, seed), 0, UINT32_MAX, 1, NULL, "of the order of insertion" },
+    { "seed", INDEX_PARAM_UINT, offsetof(struct graph_options, seed), 0, UINT32_MAX, 1, NULL,
+      "of the order of insertion" },
 };
 
 static const struct index_param search_params[] = {

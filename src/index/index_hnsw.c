@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kind `hnsw`, in the words of its users: M, ef_construction, ef. A walk over the rows themselves. The upper levels
- * of the original are replaced by the entries of the flat graph, which are nearer and cheaper (docs/internals/graph_index.md).
+ * of the original are replaced by the entries of the flat graph, which are nearer and cheaper
+ * (docs/internals/graph_index.md).
  */
 #include "index/graph_index.h"
 

@@ -75,7 +75,11 @@ static struct index *build(const struct fixture *f, enum index_kind kind, enum v
     struct index *ix = NULL;
     struct index_rows r = rows_of(x, n);
     struct call call = { .threads = threads, .memory_limit_bytes = UINT64_MAX };
-    struct index_config c = { .kind = kind, .metric = metric, .elem = VECTOR_F32, .dim = DIM, .params = &param,
+    struct index_config c = { .kind = kind,
+                              .metric = metric,
+                              .elem = VECTOR_F32,
+                              .dim = DIM,
+                              .params = &param,
                               .n_params = param == NULL ? 0 : 1 };
     const struct index_ops *ops = index_ops_of(kind);
     assert_non_null(ops);
@@ -91,7 +95,9 @@ static void search(struct index *ix, const float *q, size_t n, size_t k, const c
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct index_rows r = rows_of(q, n);
-    struct index_search s = { .k = k, .params = &param, .n_params = param == NULL ? 0 : 1, .filter = filter, .call = one_thread };
+    struct index_search s = {
+        .k = k, .params = &param, .n_params = param == NULL ? 0 : 1, .filter = filter, .call = one_thread
+    };
     assert_ok(ix->ops->search(ix, &r, &s, positions, distances, &err));
 }
 
@@ -183,7 +189,8 @@ static void check_elem(const struct fixture *f, enum index_kind kind, enum vecto
     for (size_t i = 0; i < TESTS; i++) {
         const char *query = (const char *)q + i * bytes;
         size_t nearer = 0;
-        double last = vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + K - 1] * bytes, dim);
+        double last =
+            vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + K - 1] * bytes, dim);
         for (size_t r = 0; r < ROWS; r++) {
             nearer += vector_distance_exact(metric, elem, query, (const char *)x + r * bytes, dim) < last - 1e-5;
         }
@@ -507,7 +514,8 @@ static void test_graph__without_rows__nearly_as_good(void **state)
         for (size_t i = 0; i < QUERIES; i++) {
             search(ix, f->queries + i * DIM, 1, K, NULL, no_filter, positions, distances);
             for (size_t j = 0; j < K; j++) {
-                double d = vector_distance_exact(metric, VECTOR_F32, f->queries + i * DIM, f->rows + positions[j] * DIM, DIM);
+                double d =
+                    vector_distance_exact(metric, VECTOR_F32, f->queries + i * DIM, f->rows + positions[j] * DIM, DIM);
                 assert_true(fabs((double)distances[j] - d) <= 0.05 * (1 + fabs(d)));
             }
         }
@@ -678,7 +686,9 @@ static void test_graph__wrong_input__message(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     struct index *ix = NULL;
     const char *param = "degre=3";
-    struct index_config c = { .kind = INDEX_GRAPH, .metric = VECTOR_IP, .elem = VECTOR_F32, .dim = DIM, .params = &param, .n_params = 1 };
+    struct index_config c = {
+        .kind = INDEX_GRAPH, .metric = VECTOR_IP, .elem = VECTOR_F32, .dim = DIM, .params = &param, .n_params = 1
+    };
     assert_fails(index_graph_ops.create(f->ctx, &c, &ix, &err), GREBE_EINVAL, "\"degree\"");
     param = "M=1";
     assert_fails(index_hnsw_ops.create(f->ctx, &c, &ix, &err), GREBE_EINVAL, "parameter M");
