@@ -571,6 +571,28 @@ static void test_graph__links_of_a_file_lead_outside__noticed(void **state)
     free(bytes);
 }
 
+static void test_graph__file_of_impossible_rows__refused(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct index_file *file = NULL;
+    struct index *ix = build(f, INDEX_HNSW, VECTOR_EUCLIDEAN, NULL, f->rows, 100, 1);
+    save(ix, f);
+    ix->ops->free(ix);
+    assert_ok(index_file_open(f->ctx, f->path, true, &file, &err));
+    struct index_config c = { .kind = INDEX_HNSW, .metric = VECTOR_EUCLIDEAN, .elem = VECTOR_F32 };
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "at least 1 component");
+    c.dim = UINT32_MAX;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "at most 65536");
+    c.dim = DIM + 16;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "section vectors");
+    c.dim = DIM;
+    c.metric = VECTOR_HAMMING;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "no distance");
+    assert_null(ix);
+    index_file_close(file);
+}
+
 static void test_graph__every_field_of_a_file_hostile__never_read_outside(void **state)
 {
     struct fixture *f = *state;
@@ -769,6 +791,7 @@ int main(void)
         TEST(test_graph__saved_and_loaded__same_answers),
         TEST(test_graph__without_rows__nearly_as_good),
         TEST(test_graph__links_of_a_file_lead_outside__noticed),
+        TEST(test_graph__file_of_impossible_rows__refused),
         TEST(test_graph__every_field_of_a_file_hostile__never_read_outside),
         TEST(test_graph__range__all_within),
         TEST(test_graph__cancelled__nothing_changes),
