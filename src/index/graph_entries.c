@@ -24,7 +24,10 @@ static void copy_row(struct graph_entries *e, const struct graph_codes *c, uint3
     memcpy(e->rows + (size_t)i * e->stride, c->rows + (size_t)e->ids[i] * e->stride, e->stride);
 }
 
-static size_t pivot_bytes(const struct graph_entries *e) { return GRAPH_PIVOTS_MAX * e->stride; }
+static size_t pivot_bytes(const struct graph_entries *e)
+{
+    return GRAPH_PIVOTS_MAX * e->stride;
+}
 
 grebe_status graph_entries_reserve(struct graph_entries *e, const struct graph_codes *c, uint32_t n, grebe_error *err)
 {

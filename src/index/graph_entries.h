@@ -3,10 +3,10 @@
 #define GREBE_INDEX_GRAPH_ENTRIES_H
 
 /*
- * Where walks begin: a random sample of 2 sqrt(n) nodes. Their code rows lie in one block, in groups around some of them
- * (pivots), so that a query measures the pivots and the members of a few groups: no walk at random addresses. Groups
- * depend on the set of entries alone, not on the order in which they came. Entries that are in no group yet stand at
- * the end and are all measured.
+ * Where walks begin: a random sample of 2 sqrt(n) nodes. Their code rows lie in one block, in groups around some of
+ * them (pivots), so that a query measures the pivots and the members of a few groups: no walk at random addresses.
+ * Groups depend on the set of entries alone, not on the order in which they came. Entries that are in no group yet
+ * stand at the end and are all measured.
  */
 
 #include "index/graph_codes.h"

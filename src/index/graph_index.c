@@ -68,7 +68,8 @@ static grebe_status bring_rows_back(struct graph *g, grebe_error *err)
     for (uint32_t i = 0; st == GREBE_OK && i < g->n; i += PIECE) {
         uint32_t n = g->n - i < PIECE ? g->n - i : PIECE;
         for (uint32_t k = 0; k < n; k++) {
-            graph_codes_decode(&g->codes, g->codes.rows + (size_t)(i + k) * g->codes.stride, rows + (size_t)k * g->store.dim);
+            graph_codes_decode(&g->codes, g->codes.rows + (size_t)(i + k) * g->codes.stride,
+                               rows + (size_t)k * g->store.dim);
         }
         struct vector_rows part = { rows, g->store.dim * sizeof *rows, n, g->store.dim, VECTOR_F32 };
         st = index_store_append(&g->store, &part, err);
@@ -187,6 +188,5 @@ void graph_index_info(const struct index *ix, struct index_info *out)
     out->bytes_vectors = (uint64_t)g->store.n * g->store.stride;
     out->bytes_codes = (uint64_t)g->codes.n * codes;
     out->bytes_links = (uint64_t)g->n * g->width * sizeof(uint32_t);
-    out->bytes_other = g->entries.n * (g->codes.stride + sizeof(uint32_t)) +
-                       g->removed_words * sizeof(uint64_t);
+    out->bytes_other = g->entries.n * (g->codes.stride + sizeof(uint32_t)) + g->removed_words * sizeof(uint64_t);
 }

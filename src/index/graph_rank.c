@@ -37,7 +37,8 @@ void graph_rank_plan(const struct graph *g, const struct index_filter *filter, s
     *ef = out->is_scan ? 1 : (uint32_t)wanted;
 }
 
-grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k, grebe_error *err)
+grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k,
+                             grebe_error *err)
 {
     size_t most = k < j->n_allowed ? k : (size_t)j->n_allowed;
     *r = (struct graph_rank){ .a = j->g->a };
