@@ -68,7 +68,8 @@ static grebe_status find_groups(struct work *w, grebe_error *err)
         return mem_fail(err, r->n * sizeof *w->groups, "a plot");
     }
     for (size_t i = 1; i < r->n; i++) {
-        w->has_many_paths = w->has_many_paths || strcmp(text_of(&r->cases[i], ANN_TEXT_PATH), text_of(&r->cases[0], ANN_TEXT_PATH)) != 0;
+        const char *path = text_of(&r->cases[i], ANN_TEXT_PATH), *first = text_of(&r->cases[0], ANN_TEXT_PATH);
+        w->has_many_paths = w->has_many_paths || strcmp(path, first) != 0;
     }
     for (size_t i = 0; i < r->n; i++) {
         size_t g = 0;

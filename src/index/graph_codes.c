@@ -174,7 +174,8 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
     return max * (float)(bin + 1) / TRAIN_BINS;
 }
 
-/* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide. */
+/* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide.
+ */
 static void train(struct graph_codes *c, const struct index_store *s, double *sum, float *wide, uint32_t *bins)
 {
     uint64_t step = (s->n + TRAIN_ROWS - 1) / TRAIN_ROWS;
@@ -284,7 +285,8 @@ static float query_scale(const struct graph_codes *c, const float *wide)
     return isfinite(scale) ? scale : 0;
 }
 
-const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide, void *dst)
+const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide,
+                              void *dst)
 {
     if (c->quant == GRAPH_QUANT_NONE) {
         return row;
@@ -333,9 +335,8 @@ void graph_codes_worth(const struct graph_codes *c, const float *wide, float *fa
     }
 }
 
-void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst)
+void graph_codes_decode(const struct graph_codes *c, const unsigned char *row, float *dst)
 {
-    const unsigned char *row = c->rows + (size_t)i * c->stride;
     for (uint32_t k = 0; k < c->dim; k++) {
         float v;
         if (c->quant == GRAPH_QUANT_SQ8) {
@@ -379,8 +380,8 @@ grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f,
     memcpy(c->mean, mean, c->dim * sizeof *c->mean);
     c->scale = (float)scale;
     if (!(c->scale > 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a number above 0, found %g", index_file_path(f),
-                          scale);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a number above 0, found %g",
+                          index_file_path(f), scale);
     }
     for (uint32_t i = 0; i < c->dim; i++) {
         if (!isfinite(c->mean[i])) {

@@ -84,8 +84,7 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n)
     pthread_mutex_lock(&g->lock);
     if (g->n_idle + n > g->idle_room) {
         size_t room = g->idle_room * 2 + n;
-        struct graph_walk *more =
-            mem_resize(g->a, g->idle, g->idle_room * sizeof *g->idle, room * sizeof *g->idle);
+        struct graph_walk *more = mem_resize(g->a, g->idle, g->idle_room * sizeof *g->idle, room * sizeof *g->idle);
         if (more != NULL) {
             g->idle = more;
             g->idle_room = room;

@@ -31,6 +31,7 @@ grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_er
         return GREBE_OK;
     }
     GREBE_TRY(index_writer_section(w, "entries", g->entries.ids, g->entries.n * sizeof *g->entries.ids, err));
+    GREBE_TRY(index_writer_section(w, "entrows", g->entries.rows, (uint64_t)g->entries.n * g->entries.stride, err));
     GREBE_TRY(index_writer_section(w, "links", g->links, (uint64_t)g->n * g->width * sizeof *g->links, err));
     GREBE_TRY(graph_codes_save(&g->codes, w, err));
     if (!g->options.has_no_rows) {
@@ -43,7 +44,7 @@ out:
 
 /* ---- load ---- */
 
-grebe_status graph_options_read(const struct index_file *f, struct graph_options *out, grebe_error *err)
+static grebe_status read_options(const struct index_file *f, struct graph_options *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     uint64_t v = 0;
@@ -80,8 +81,8 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
         return st;
     }
     if (n_entries > g->entries.room) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu", index_file_path(f),
-                          g->entries.room, (unsigned long long)n_entries);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu",
+                          index_file_path(f), g->entries.room, (unsigned long long)n_entries);
     }
     memcpy(g->entries.ids, data, (size_t)n_entries * sizeof *g->entries.ids);
     for (uint32_t i = 0; i < n_entries; i++) {
@@ -91,13 +92,19 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
                               index_file_path(f), (unsigned long long)n, id, i);
         }
     }
+    /* their code rows stand together in the file: no page is read for each of them */
+    st = index_file_section(f, "entrows", n_entries * g->entries.stride, &data, NULL, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    memcpy(g->entries.rows, data, (size_t)n_entries * g->entries.stride);
     g->entries.n = (uint32_t)n_entries;
-    graph_entries_refresh(&g->entries, &g->codes);
-    graph_entries_group(&g->entries, &g->codes, &g->store);
+    graph_entries_group(&g->entries, &g->codes);
     return GREBE_OK;
 }
 
-grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe_error *err)
+/* Fill a new, empty index from the file. */
+static grebe_status fill(struct graph_index *x, const struct index_file *f, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph *g = &x->graph;
@@ -109,7 +116,8 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
         return GREBE_OK;
     }
     if (g->a == NULL) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0", index_file_path(f));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0",
+                          index_file_path(f));
     }
     GREBE_TRY(index_file_section(f, "links", n * g->width * sizeof *g->links, &links, NULL, err));
     if (!g->options.has_no_rows) {
@@ -127,5 +135,39 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
     g->file = f;
     g->n = (uint32_t)n;
 out:
+    return st;
+}
+
+/* Before anything is made of it: a wrong number here is the file's fault. */
+static grebe_status check_config(const struct index_config *c, const struct index_file *f, grebe_error *err)
+{
+    uint32_t dim_max = c->elem == VECTOR_I8 || c->elem == VECTOR_U8 ? VECTOR_INT_DIM_MAX : INDEX_DIM_MAX;
+    if (c->dim > dim_max) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: rows of %u components: expected at most %u", index_file_path(f),
+                          c->dim, dim_max);
+    }
+    if (vector_distance_ops(c->metric, c->elem) == NULL) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: no distance %d between rows of type %d", index_file_path(f),
+                          (int)c->metric, (int)c->elem);
+    }
+    return GREBE_OK;
+}
+
+grebe_status graph_index_load(grebe_context *ctx, const struct index_config *config, const struct index_ops *ops,
+                              const struct index_param *search_params, size_t n_search_params,
+                              struct index_file *file, struct index **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct graph_options o = { 0 };
+    struct graph_index *x = NULL;
+    *out = NULL;
+    GREBE_TRY(check_config(config, file, err));
+    GREBE_TRY(read_options(file, &o, err));
+    GREBE_TRY(graph_index_new(ctx, config, ops, &o, search_params, n_search_params, &x, err));
+    GREBE_TRY(fill(x, file, err));
+    *out = &x->head;
+    x = NULL;
+out:
+    graph_index_free(x == NULL ? NULL : &x->head);
     return st;
 }

@@ -68,7 +68,8 @@ static grebe_status bring_rows_back(struct graph *g, grebe_error *err)
     for (uint32_t i = 0; st == GREBE_OK && i < g->n; i += PIECE) {
         uint32_t n = g->n - i < PIECE ? g->n - i : PIECE;
         for (uint32_t k = 0; k < n; k++) {
-            graph_codes_decode(&g->codes, i + k, rows + (size_t)k * g->store.dim);
+            graph_codes_decode(&g->codes, g->codes.rows + (size_t)(i + k) * g->codes.stride,
+                               rows + (size_t)k * g->store.dim);
         }
         struct vector_rows part = { rows, g->store.dim * sizeof *rows, n, g->store.dim, VECTOR_F32 };
         st = index_store_append(&g->store, &part, err);

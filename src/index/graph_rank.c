@@ -7,7 +7,7 @@
 
 #include "index/index_exact.h"
 
-enum { SCAN_PIECE = 64, RERANK_MIN_SQ8 = 24, RERANK_MIN_SQ4 = 64, FEW = 512 };
+enum { SCAN_PIECE = 64, RERANK_MORE_SQ8 = 8, RERANK_MIN_SQ4 = 64, FEW = 512 };
 
 /* About how many nanoseconds a walk takes whose pool has `ef` nodes: it measures half of the links of each. */
 static double walk_cost(const struct graph *g, double ef)
@@ -29,8 +29,8 @@ void graph_rank_plan(const struct graph *g, const struct index_filter *filter, s
     double wanted = (double)*ef > (double)k ? (double)*ef : (double)k;
     if (*rerank == 0) {
         bool is_coarse = g->codes.quant == GRAPH_QUANT_SQ4;
-        size_t few = is_coarse ? RERANK_MIN_SQ4 : RERANK_MIN_SQ8;
-        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : 2 * k) : INDEX_ROWS_MAX;
+        size_t few = is_coarse ? RERANK_MIN_SQ4 : k < INDEX_ROWS_MAX ? k + RERANK_MORE_SQ8 : INDEX_ROWS_MAX;
+        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : k + k / 2) : INDEX_ROWS_MAX;
         *rerank = (uint32_t)(many < few ? few : many);
     }
     if (*rerank < k) {
@@ -48,7 +48,8 @@ void graph_rank_plan(const struct graph *g, const struct index_filter *filter, s
     *ef = out->is_scan ? 1 : (uint32_t)wanted;
 }
 
-grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k, grebe_error *err)
+grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k,
+                             grebe_error *err)
 {
     size_t most = k < j->n_allowed ? k : (size_t)j->n_allowed;
     *r = (struct graph_rank){ .a = j->g->a };

@@ -9,7 +9,7 @@
 #include "index/index_exact.h"
 
 enum {
-    LANES = 4, /* walks that run together on one thread */
+    LANES = 4,         /* walks that run together on one thread */
     QUERIES_PIECE = 32 /* that one thread takes at a time */
 };
 
@@ -66,7 +66,8 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
             if (!j->rank.is_scan) {
                 w->watch = (uint32_t)j->s->k;
                 w->patience = j->o.patience;
-                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts, graph_entries_nearest(&g->entries, &g->codes, q, starts));
+                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts,
+                                 graph_entries_nearest(&g->entries, &g->codes, q, starts));
             }
         }
         if (!j->rank.is_scan) {
@@ -88,8 +89,7 @@ out:
 }
 
 grebe_status graph_search(struct graph *g, const struct vector_rows *queries, const struct index_search *s,
-                          const struct graph_search_options *o, uint32_t *positions, float *distances,
-                          grebe_error *err)
+                          const struct graph_search_options *o, uint32_t *positions, float *distances, grebe_error *err)
 {
     struct job j = { .g = g, .queries = queries, .s = s, .o = *o, .positions = positions, .distances = distances };
     if (s->k == 0 || queries->n == 0) {

@@ -93,8 +93,8 @@ static const char style[] =
 
 void plot_begin(struct plot_out *o, double width, double height, const char *title, const char *subtitle)
 {
-    plot_putf(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">",
-              (int)width, (int)ceil(height), (int)width, (int)ceil(height));
+    plot_put(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" ");
+    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">", (int)width, (int)ceil(height), (int)width, (int)ceil(height));
     if (title != NULL) {
         plot_put(o, "<title>");
         plot_put_text(o, title, 200);
@@ -163,7 +163,8 @@ void plot_page_end(struct plot_out *o)
                 "const r=tip.getBoundingClientRect(),x=Math.min(e.clientX+14,innerWidth-r.width-8),\n"
                 "y=e.clientY+18+r.height>innerHeight?e.clientY-r.height-10:e.clientY+18;\n"
                 "tip.style.left=Math.max(4,x)+'px';tip.style.top=y+'px'});\n"
-                "for(const k of document.querySelectorAll('[data-s]'))k.addEventListener('click',()=>{k.classList.toggle('off');\n"
-                "for(const c of document.querySelectorAll('.series'+k.dataset.s))c.style.display=k.classList.contains('off')?'none':''});\n"
+                "for(const k of document.querySelectorAll('[data-s]'))k.addEventListener('click',()=>{\n"
+                "k.classList.toggle('off');const off=k.classList.contains('off');\n"
+                "for(const c of document.querySelectorAll('.series'+k.dataset.s))c.style.display=off?'none':''});\n"
                 "</script></main></body></html>\n");
 }

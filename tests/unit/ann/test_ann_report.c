@@ -251,6 +251,36 @@ static void test_eval__ranges__recall_precision_average_precision(void **state)
     assert_true(c->number[ANN_RECALL_AVG] == 0.75);
 }
 
+/* Reading, printing and reading again, with each allocation failing in turn. */
+static void test_report__every_allocation_fails__told(void **state)
+{
+    static const char text[] = "{\"a\":{\"qps\":1,\"index_info\":{\"x\":[1,\"y\"]},\"index\":\"flat\"},\"b\":{\"recall_avg\":0.5}}";
+    struct fixture *f = *state;
+    grebe_status st = GREBE_ENOMEM;
+    for (size_t at = 1; st != GREBE_OK; at++) {
+        struct test_allocator t;
+        grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
+        grebe_context *ctx = NULL;
+        struct ann_report r;
+        test_allocator_init(&t);
+        o.allocator = &t.a;
+        assert_ok(context_new(&o, &ctx, &err));
+        struct buf b = BUF_INIT(ctx->a);
+        ann_report_init(&r, ctx);
+        t.fail_at = t.n_calls + at;
+        st = ann_report_parse(&r, text, strlen(text), &err);
+        assert_int_equal(r.n, st == GREBE_OK ? 2 : 0);
+        st = st == GREBE_OK ? ann_report_print(&r, ANN_FORM_JSON, 0, &b, &err) : st;
+        st = st == GREBE_OK ? ann_report_print(&r, ANN_FORM_TABLE, 0, &b, &err) : st;
+        t.fail_at = 0;
+        buf_release(&b);
+        ann_report_release(&r);
+        context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_report__table__aligned, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__forms_and_sinks__unknown_ones_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__file_sinks__replaced_and_appended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_report__every_allocation_fails__told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_eval__latency__percentiles_by_floor, setup, teardown),
         cmocka_unit_test_setup_teardown(test_eval__ranges__recall_precision_average_precision, setup, teardown),
     };
