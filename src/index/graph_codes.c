@@ -154,8 +154,8 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
                 if (pass == 0) {
                     max = v > max ? v : max;
                 } else {
-                    size_t bin = (size_t)(v / max * (TRAIN_BINS - 1));
-                    bins[bin < TRAIN_BINS ? bin : TRAIN_BINS - 1]++;
+                    float part = v / max; /* rows of a file may hold NaN */
+                    bins[part < 1 ? (size_t)(part * (TRAIN_BINS - 1)) : TRAIN_BINS - 1]++;
                     total++;
                 }
             }
@@ -190,7 +190,8 @@ static void train(struct graph_codes *c, const struct index_store *s, double *su
         }
     }
     for (uint32_t i = 0; i < s->dim; i++) {
-        c->mean[i] = (float)(sum[i] / (double)n);
+        float mean = (float)(sum[i] / (double)n);
+        c->mean[i] = isfinite(mean) ? mean : 0;
     }
     float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? SHARE_SQ8 : SHARE_SQ4, wide, bins);
     c->scale = (c->quant == GRAPH_QUANT_SQ4 ? 7.5f : c->is_l2 ? 63.0f : 127.0f) / clip;

@@ -91,6 +91,7 @@ grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, 
         return st;
     }
     x->threads = threads;
+    x->ids.removed = x->ix->ops->removed(x->ix);
     *out = x;
     return GREBE_OK;
 }
@@ -168,7 +169,6 @@ grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, 
             continue;
         }
         st = index->ix->ops->remove(index->ix, position, err);
-        st = st == GREBE_OK ? index_ids_remove(&index->ids, position, err) : st;
         done += st == GREBE_OK;
     }
     if (n_removed != NULL) {

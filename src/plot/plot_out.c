@@ -94,12 +94,13 @@ static const char style[] =
 void plot_begin(struct plot_out *o, double width, double height, const char *title, const char *subtitle)
 {
     plot_put(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" ");
-    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">", (int)width, (int)ceil(height), (int)width, (int)ceil(height));
-    if (title != NULL) {
-        plot_put(o, "<title>");
+    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"", (int)width, (int)ceil(height), (int)width, (int)ceil(height));
+    if (title != NULL) { /* not <title>, which would hover beside the values of a page */
+        plot_put(o, " aria-label=\"");
         plot_put_text(o, title, 200);
-        plot_put(o, "</title>");
+        plot_put(o, "\"");
     }
+    plot_put(o, ">");
     plot_put(o, style);
     for (int i = 0; i < PLOT_COLORS; i++) {
         plot_putf(o, ".g .c%d{stroke:var(--c%d)}.g .f%d{fill:var(--c%d)}", i, i, i, i);

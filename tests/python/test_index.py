@@ -62,7 +62,8 @@ def test_bits():
     np.testing.assert_allclose(distances, np.sort(d, axis=1)[:, :4], rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind,params", [("flat", {}), ("hnsw", {}), ("hnsw", {"quant": "sq8"}), ("graph", {"quant": "sq8"}), ("graph", {})])
+@pytest.mark.parametrize("kind,params", [("flat", {}), ("hnsw", {}), ("hnsw", {"quant": "sq8"}), ("graph", {"quant": "sq8"}), ("graph", {}),
+                                         ("ivf", {}), ("ivf", {"quant": "none", "lists": 30})])
 def test_kinds_save_load_filter_remove(kind, params, tmp_path):
     index = grebe.ann.Index(kind, "euclidean", **params).build(ROWS, ids=np.arange(2000) * 3)
     want, _ = exact(ROWS, QUERIES, 10)
