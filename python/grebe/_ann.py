@@ -4,7 +4,7 @@
 import os
 
 from . import _core
-from ._index import _ELEMS, _NAMES, _numpy, dense, sparse
+from ._index import _ELEMS, _NAMES, _numpy, dense, integers, lanes, sparse
 
 _LAYOUTS = ("dense", "sparse", "multi_vector", "sets")
 _PROFILES = ("read", "vsag", "annb")
@@ -93,9 +93,9 @@ def _layout_of(vectors):
 
 def _give_side(vectors, layout, labels, tokens):
     np = _numpy()
-    side = {"n": 0, "dim": 0, "elem": 0, "labels": None if labels is None else np.ascontiguousarray(labels, np.int64)}
+    side = {"n": 0, "dim": 0, "elem": 0, "labels": None if labels is None else integers(labels, "labels")}
     if tokens is not None:
-        side["token_offsets"] = np.ascontiguousarray(tokens[0], np.int64)
+        side["token_offsets"] = integers(tokens[0], "tokens")
         side["tokens"] = np.ascontiguousarray(tokens[1], np.uint32)
     if layout == "dense":
         (side["vectors"], side["elem"], side["n"], side["dim"]), is_one = dense(vectors)
@@ -105,7 +105,7 @@ def _give_side(vectors, layout, labels, tokens):
     if layout == "sparse":
         side["offsets"], side["terms"], side["values"] = sparse(vectors)[0]
     else:
-        side["offsets"] = np.ascontiguousarray(vectors[0], np.int64)
+        side["offsets"] = integers(vectors[0], "offsets")
         if layout == "sets":
             side["terms"] = np.ascontiguousarray(vectors[1], np.uint32)
         else:
@@ -155,5 +155,5 @@ def groundtruth(train, test, k, metric="euclidean", *, train_labels=None, test_l
     the query's label; a query with fewer than k ends in -1 and inf."""
     layout = _layout_of(train)
     c = _content(layout, metric, train, test, None, None, k, train_labels, test_labels, None, (None, None), int8_negated_ip, plain_l2)
-    ids, distances = _core.ann_groundtruth(c, train_labels is not None, threads or 0)
+    ids, distances = _core.ann_groundtruth(c, train_labels is not None, lanes(threads))
     return _array(ids, "int64", -1, k), _array(distances, "float32", -1, k)

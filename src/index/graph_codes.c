@@ -154,8 +154,8 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
                 if (pass == 0) {
                     max = v > max ? v : max;
                 } else {
-                    size_t bin = (size_t)(v / max * (TRAIN_BINS - 1));
-                    bins[bin < TRAIN_BINS ? bin : TRAIN_BINS - 1]++;
+                    float part = v / max; /* rows of a file may hold NaN */
+                    bins[part < 1 ? (size_t)(part * (TRAIN_BINS - 1)) : TRAIN_BINS - 1]++;
                     total++;
                 }
             }
@@ -174,6 +174,9 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
     return max * (float)(bin + 1) / TRAIN_BINS;
 }
 
+/* Beyond it squares of components are nothing, or infinite, in float32; within it steps squared are neither. */
+#define SCALE_MAX 1e18f
+
 /* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide.
  */
 static void train(struct graph_codes *c, const struct index_store *s, double *sum, float *wide, uint32_t *bins)
@@ -187,10 +190,12 @@ static void train(struct graph_codes *c, const struct index_store *s, double *su
         }
     }
     for (uint32_t i = 0; i < s->dim; i++) {
-        c->mean[i] = (float)(sum[i] / (double)n);
+        float mean = (float)(sum[i] / (double)n);
+        c->mean[i] = isfinite(mean) ? mean : 0;
     }
     float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? SHARE_SQ8 : SHARE_SQ4, wide, bins);
     c->scale = (c->quant == GRAPH_QUANT_SQ4 ? 7.5f : c->is_l2 ? 63.0f : 127.0f) / clip;
+    c->scale = fmaxf(1.0f / SCALE_MAX, fminf(c->scale, SCALE_MAX));
     c->n_trained = s->n;
 }
 
@@ -256,7 +261,7 @@ grebe_status graph_codes_append(struct graph_codes *c, const struct index_store 
     if (sum == NULL) {
         return mem_fail(err, bytes, "training of codes");
     }
-    float *wide = (float *)(sum + s->dim);
+    float *wide = (float *)(void *)(sum + s->dim);
     grebe_status st = reserve(c, s->n, err);
     if (st == GREBE_OK) { /* nothing fails from here on */
         if (c->n_trained < TRAIN_ROWS && s->n >= 2 * c->n_trained) {
@@ -379,8 +384,8 @@ grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f,
     GREBE_TRY(index_file_section(f, "codes", n * c->stride, &rows, NULL, err));
     memcpy(c->mean, mean, c->dim * sizeof *c->mean);
     c->scale = (float)scale;
-    if (!(c->scale > 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a number above 0, found %g",
+    if (!(scale > 0) || !(c->scale > 0) || !isfinite(c->scale)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a float above 0, found %g",
                           index_file_path(f), scale);
     }
     for (uint32_t i = 0; i < c->dim; i++) {

@@ -37,9 +37,7 @@ grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_er
     if (!g->options.has_no_rows) {
         GREBE_TRY(index_store_save(&g->store, w, err));
     }
-    if (g->n_removed > 0) {
-        GREBE_TRY(index_writer_section(w, "removed", g->removed, g->removed_words * sizeof *g->removed, err));
-    }
+    GREBE_TRY(index_bits_save(&g->removed, "removed", w, err));
 out:
     return st;
 }
@@ -105,37 +103,6 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
     return GREBE_OK;
 }
 
-static grebe_status load_removed(struct graph *g, const struct index_file *f, uint64_t n, grebe_error *err)
-{
-    const void *data = NULL;
-    uint64_t len = 0;
-    if (!index_file_has(f, "removed")) {
-        return GREBE_OK;
-    }
-    grebe_status st = index_file_section(f, "removed", UINT64_MAX, &data, &len, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    if (len % sizeof *g->removed != 0 || len / sizeof *g->removed > (n + 63) / 64) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected at most %llu words, found %llu bytes",
-                          index_file_path(f), (unsigned long long)((n + 63) / 64), (unsigned long long)len);
-    }
-    g->removed = mem_alloc(g->a, (size_t)len);
-    if (g->removed == NULL) {
-        return mem_fail(err, (size_t)len, "the removed rows of an index");
-    }
-    memcpy(g->removed, data, (size_t)len);
-    g->removed_words = (size_t)len / sizeof *g->removed;
-    for (size_t i = 0; i < g->removed_words; i++) {
-        if (i == n / 64 && g->removed[i] >> (n % 64) != 0) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected rows below %llu", index_file_path(f),
-                              (unsigned long long)n);
-        }
-        g->n_removed += (uint32_t)__builtin_popcountll(g->removed[i]);
-    }
-    return GREBE_OK;
-}
-
 /* Fill a new, empty index from the file. */
 static grebe_status fill(struct graph_index *x, const struct index_file *f, grebe_error *err)
 {
@@ -163,7 +130,7 @@ static grebe_status fill(struct graph_index *x, const struct index_file *f, greb
         GREBE_TRY(graph_codes_load(&g->codes, f, n, err));
     }
     GREBE_TRY(load_entries(g, f, n, n_entries, err));
-    GREBE_TRY(load_removed(g, f, n, err));
+    GREBE_TRY(index_bits_load(&g->removed, "removed", f, n, err));
     g->links = links;
     g->file = f;
     g->n = (uint32_t)n;

@@ -27,6 +27,7 @@ grebe_status graph_index_search(struct index *ix, const struct index_rows *queri
 grebe_status graph_index_range(struct index *ix, const struct index_rows *queries, float radius,
                                const struct index_search *s, struct index_ranges *out, grebe_error *err);
 void graph_index_info(const struct index *ix, struct index_info *out);
+const struct index_bits *graph_index_removed(const struct index *ix);
 
 /* Files (graph_file.c). */
 grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_error *err);

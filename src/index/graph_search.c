@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "index/graph_rank.h"
+#include "index/index_exact.h"
 
 enum {
     LANES = 4,         /* walks that run together on one thread */
@@ -94,7 +95,10 @@ grebe_status graph_search(struct graph *g, const struct vector_rows *queries, co
     if (s->k == 0 || queries->n == 0) {
         return GREBE_OK;
     }
-    graph_rank_plan(g, &s->filter, s->k, &j.o.ef, &j.o.rerank, &j.rank);
+    graph_rank_plan(g, &s->filter, s->k, queries->n, &j.o.ef, &j.o.rerank, &j.rank);
+    if (j.rank.is_scan && g->store.n == g->n) { /* an index without its rows scans codes below */
+        return index_exact_search(g->ctx, &g->store, &g->removed, queries, s, positions, distances, err);
+    }
     j.keep = j.o.ef;
     if (g->codes.quant != GRAPH_QUANT_NONE && !j.rank.is_scan && j.o.rerank > j.o.ef) {
         j.keep = j.o.rerank < g->n ? j.o.rerank : g->n;

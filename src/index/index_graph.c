@@ -61,4 +61,5 @@ const struct index_ops index_graph_ops = { .name = "graph",
                                            .range = graph_index_range,
                                            .save = graph_index_save,
                                            .load = graph_load,
-                                           .info = graph_index_info };
+                                           .info = graph_index_info,
+                                           .removed = graph_index_removed };

@@ -66,4 +66,5 @@ const struct index_ops index_hnsw_ops = { .name = "hnsw",
                                           .range = graph_index_range,
                                           .save = graph_index_save,
                                           .load = hnsw_load,
-                                          .info = graph_index_info };
+                                          .info = graph_index_info,
+                                           .removed = graph_index_removed };
