@@ -261,7 +261,7 @@ grebe_status graph_codes_append(struct graph_codes *c, const struct index_store 
     if (sum == NULL) {
         return mem_fail(err, bytes, "training of codes");
     }
-    float *wide = (float *)(sum + s->dim);
+    float *wide = (float *)(void *)(sum + s->dim);
     grebe_status st = reserve(c, s->n, err);
     if (st == GREBE_OK) { /* nothing fails from here on */
         if (c->n_trained < TRAIN_ROWS && s->n >= 2 * c->n_trained) {

@@ -164,7 +164,7 @@ static grebe_status sort_rows(const grebe_vectors *v, const char *what, struct i
     int64_t *offsets = out->copy;
     struct term_value *pairs = (struct term_value *)(void *)(offsets + n_offsets);
     uint32_t *terms = (uint32_t *)(pairs + total);
-    float *values = (float *)(terms + total);
+    float *values = (float *)(void *)(terms + total);
     for (uint64_t r = 0; r < v->rows; r++) {
         size_t begin = (size_t)(v->offsets[r] - v->offsets[0]), n = (size_t)(v->offsets[r + 1] - v->offsets[r]);
         offsets[r] = (int64_t)begin;
