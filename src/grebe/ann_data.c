@@ -212,6 +212,10 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
     out->layout = (enum ann_layout)c.layout;
+    if (vector_elem_name((enum vector_elem)c.base.elem) == NULL || vector_elem_name((enum vector_elem)c.queries.elem) == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "elem: expected types of components, found %d and %d", (int)c.base.elem,
+                          (int)c.queries.elem);
+    }
     if ((unsigned)c.layout > GREBE_ANN_SETS) {
         return GREBE_FAIL(err, GREBE_EINVAL, "layout: expected 0 to %d, found %d", GREBE_ANN_SETS, (int)c.layout);
     }
