@@ -47,6 +47,7 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
     struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l, NULL };
@@ -106,6 +107,7 @@ grebe_status grebe_ann_check(grebe_context *ctx, const char *path, const grebe_a
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
     return ann_check(ctx, path, (enum ann_profile)o.profile, o.allow_padding, &call, pass_on, &l, n_errors, err);

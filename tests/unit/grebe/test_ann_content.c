@@ -95,10 +95,29 @@ static void test_truth__terms_and_tokens_out_of_order__refused(void **state)
     context_free(ctx);
 }
 
+static void test_open__unknown_profile__refused(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context();
+    grebe_ann_read_options o = GREBE_ANN_READ_OPTIONS_INIT;
+    grebe_ann_data *data = NULL;
+    uint64_t n_errors = 0;
+    const char *path = TEST_DATA "/data/ann/good/small_l2.hdf5";
+    o.profile = (grebe_ann_profile)99;
+    assert_fails(grebe_ann_open(ctx, path, &o, &data, &err), GREBE_EINVAL, "profile");
+    assert_fails(grebe_ann_check(ctx, path, &o, &n_errors, &err), GREBE_EINVAL, "profile");
+    o.profile = GREBE_ANN_VSAG;
+    assert_ok(grebe_ann_open(ctx, path, &o, &data, &err));
+    grebe_ann_close(data);
+    context_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth__no_columns_or_unknown_numbers__refused),
+        cmocka_unit_test(test_open__unknown_profile__refused),
         cmocka_unit_test(test_truth__terms_and_tokens_out_of_order__refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
