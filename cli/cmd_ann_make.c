@@ -35,6 +35,7 @@ static int common_options_from(struct cli *cli, grebe_ann_make_options *o)
     o->k = (uint64_t)k;
     o->short_rows = (grebe_ann_short)short_rows;
     o->is_filtered = opt_has(cli, "filtered");
+    o->is_base_by_rows = true;
     o->finding = note_finding;
     o->finding_ctx = cli;
     o->call = &cli->call;
@@ -131,6 +132,7 @@ int cmd_ann_groundtruth(struct cli *cli)
         code = out_usage(cli, "a data set, or --base and --queries");
     }
     read.allow_padding = true;
+    read.is_base_by_rows = true;
     read.call = &cli->call;
     if (code == 0) {
         grebe_status st = is_file ? grebe_ann_open(cli->ctx, cli->positional[0], &read, &data, &err)
@@ -161,6 +163,7 @@ int cmd_ann_export(struct cli *cli)
     grebe_ann_data *data = NULL;
     size_t n = 0;
     read.allow_padding = true;
+    read.is_base_by_rows = true;
     read.call = &cli->call;
     grebe_status st = grebe_ann_open(cli->ctx, cli->positional[0], &read, &data, &err);
     st = st == GREBE_OK ? grebe_ann_content_of(data, &c, &err) : st;

@@ -9,17 +9,6 @@
 
 #include "ann/ann_dataset.h"
 
-/** Base rows that come block by block, for files larger than memory. */
-struct ann_rows {
-    uint64_t n;
-    uint32_t dim;
-    enum vector_elem elem;
-    /** Rows [begin, begin + n) packed into dst. NULL: `data` has them all. */
-    grebe_status (*read)(void *arg, uint64_t begin, uint64_t n, void *dst, grebe_error *err);
-    void *arg;
-    const void *data;
-};
-
 struct ann_truth_options {
     const int64_t *base_labels, *query_labels; /* NULL: unfiltered; else only rows with the query's label */
     bool is_int8_negated_ip;
