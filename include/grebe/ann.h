@@ -176,11 +176,16 @@ typedef struct grebe_ann_make_options {
     const grebe_call_options *call;
     bool is_base_by_rows; /**< dense base vectors above half of the call's memory limit stay in their source, which is
                                read again when they are needed; see grebe_ann_content */
+    /** A source of lists of ids: the neighbours that another program found, which are kept (-1 ends a short row). Distances
+     *  are computed anew. Findings are those of grebe_ann_check(); errors among them do not fail the call. With queries
+     *  alone. NULL: neighbours are searched. */
+    const char *neighbors;
+    const char *distances; /**< that program's distances: findings name their convention; NULL: those in a .gt or .knn file */
 } grebe_ann_make_options;
 #define GREBE_ANN_MAKE_OPTIONS_INIT                                                                              \
     {                                                                                                            \
         sizeof(grebe_ann_make_options), NULL, NULL, 0, 1, NULL, NULL, 0, NULL, NULL, false,                      \
-            GREBE_ANN_SHORT_SHRINK, false, false, false, NULL, NULL, NULL, false                                 \
+            GREBE_ANN_SHORT_SHRINK, false, false, false, NULL, NULL, NULL, false, NULL, NULL                     \
     }
 
 /**

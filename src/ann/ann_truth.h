@@ -26,4 +26,14 @@ grebe_status ann_truth_dense(grebe_context *ctx, enum vector_metric metric, cons
 grebe_status ann_truth_fill(struct ann_dataset *d, uint64_t k, bool is_filtered, const struct call *call,
                             grebe_error *err);
 
+/**
+ * Take d->neighbors as another program found them: d->distances are computed anew, and what ann_check() would say is
+ * said. Neighbours stay as they are but for an order that rounding alone decided.
+ *
+ * @param has_distances d->distances are that program's: their convention is told as a notice.
+ * @return GREBE_OK, also with findings; GREBE_ECORRUPT (an id that is none); GREBE_ENOMEM; GREBE_ECANCELLED; …
+ */
+grebe_status ann_truth_import(struct ann_dataset *d, bool has_distances, const struct call *call, ann_finding_fn finding,
+                              void *arg, grebe_error *err);
+
 #endif

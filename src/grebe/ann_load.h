@@ -32,6 +32,17 @@ grebe_status ann_load_side(struct ann_dataset *d, struct ann_vectors *v, const s
  */
 void ann_load_leave_out(struct ann_vectors *v, const uint64_t *drawn, uint64_t n);
 
+/**
+ * Neighbours of the queries that others found, and distances with them: neighbors, k and distances of d.
+ *
+ * @param distances     NULL: those behind the ids of a .gt or .knn file, if it is one.
+ * @param k             That many columns are taken; 0: all.
+ * @param has_distances Whether there were any; else they are 0.
+ * @return GREBE_OK; GREBE_ESCHEMA (rows, columns, types); what opening and reading give.
+ */
+grebe_status ann_load_truth(struct ann_dataset *d, const char *neighbors, const char *distances, uint64_t k,
+                            const grebe_call_options *call, bool *has_distances, grebe_error *err);
+
 /** One column of integers. @param n As many are expected. @param out In the memory of d. */
 grebe_status ann_load_labels(struct ann_dataset *d, const char *uri, uint64_t n, const grebe_call_options *call, int64_t **out,
                              grebe_error *err);

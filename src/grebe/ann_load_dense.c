@@ -68,14 +68,14 @@ static void convert_row(const struct conversion *l, const struct ArrowArray *ite
     }
 }
 
-static int64_t list_at(const struct conversion *l, const struct ArrowArray *list, int64_t i, int64_t *n)
+int64_t load_list_at(enum arrow_kind kind, uint32_t width, const struct ArrowArray *list, int64_t i, int64_t *n)
 {
     i += list->offset;
-    if (l->list == ARROW_FIXED_LIST) {
-        *n = l->dim;
+    if (kind == ARROW_FIXED_LIST) {
+        *n = width;
         return i * *n;
     }
-    if (l->list == ARROW_LARGE_LIST) {
+    if (kind == ARROW_LARGE_LIST) {
         const int64_t *at = (const int64_t *)list->buffers[1] + i;
         *n = at[1] - at[0];
         return at[0];
@@ -91,7 +91,7 @@ static grebe_status convert_rows(const struct conversion *l, const struct ArrowA
 {
     const struct ArrowArray *items = list->children[0];
     for (int64_t i = 0; i < n_rows; i++) {
-        int64_t n = 0, at = list_at(l, list, begin + i, &n);
+        int64_t n = 0, at = load_list_at(l->list, l->dim, list, begin + i, &n);
         if (n != l->dim || n == 0 || array_is_null(list, begin + i)) {
             return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: row %llu: expected %u components, found %lld%s", l->uri,
                               (unsigned long long)first + (uint64_t)i, l->dim, (long long)n,
@@ -310,7 +310,7 @@ static grebe_status add_batch(struct loader *l, const struct ArrowArray *list, i
         return GREBE_OK;
     }
     if (l->c.dim == 0) { /* the first row decides */
-        list_at(&l->c, list, begin, &dim);
+        load_list_at(l->c.list, 0, list, begin, &dim);
         l->c.dim = dim > 0 && dim <= UINT32_MAX ? (uint32_t)dim : 0;
     }
     l->c.row_bytes = vector_row_bytes(l->c.elem, l->c.dim);

@@ -260,6 +260,28 @@ static grebe_status fill(struct ann_dataset *d, const grebe_ann_make_options *o,
     return st == GREBE_OK ? handle_short(d, o, err) : st;
 }
 
+/* A finding of the room to the caller's function. */
+static void pass_on(void *arg, enum ann_level level, const char *place, const char *message)
+{
+    const grebe_ann_make_options *o = arg;
+    if (o->finding != NULL) {
+        o->finding(o->finding_ctx, (grebe_ann_level)level, place, message);
+    }
+}
+
+/* Neighbours that others found. */
+static grebe_status import_truth(struct ann_dataset *d, grebe_ann_make_options *o, const struct call *call, grebe_error *err)
+{
+    bool has_distances = false;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(ann_load_truth(d, o->neighbors, o->distances, o->k, o->call, &has_distances, err));
+    GREBE_TRY(handle_short(d, o, err));
+    st = ann_truth_import(d, has_distances, call, pass_on, o, err);
+    st = st == GREBE_ECORRUPT ? error_wrap(err, st, "%s", o->neighbors) : st;
+out:
+    return st;
+}
+
 /* ---- all of it ---- */
 
 static grebe_status choose_metric(struct ann_dataset *d, const char *name, grebe_error *err)
@@ -327,6 +349,7 @@ grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *op
         return st;
     }
     GREBE_CHECK_ARG(err, o.base != NULL && (o.queries == NULL) != (o.split == 0));
+    GREBE_CHECK_ARG(err, o.neighbors == NULL ? o.distances == NULL : o.queries != NULL);
     GREBE_CHECK_ARG(err, o.queries == NULL ? o.query_labels == NULL : (o.query_labels == NULL) == (o.base_labels == NULL));
     struct call call = call_options_resolve(ctx, o.call);
     GREBE_TRY(ann_dataset_new(ctx, &d, err));
@@ -336,7 +359,7 @@ grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *op
     if (d->train.labels != NULL) {
         GREBE_TRY(count_ratios(d, err));
     }
-    GREBE_TRY(fill(d, &o, &call, err));
+    GREBE_TRY(o.neighbors != NULL ? import_truth(d, &o, &call, err) : fill(d, &o, &call, err));
     GREBE_TRY(ann_data_new(d, out, err));
     d = NULL;
 out:
