@@ -2,7 +2,8 @@
 /* grebe search, grebe index: the nearest rows of a table, and what makes finding them fast. */
 #include "search.h"
 
-#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,27 +107,29 @@ int cmd_index_drop(struct cli *cli)
 /* "[0.5, -1, 2e-3]" or "0.5,-1,2e-3" as float32. Exit code. */
 static int parse_vector(struct cli *cli, const char *text, float **out, size_t *n)
 {
-    size_t room = strlen(text) / 2 + 2, len = strlen(text);
-    const char *p = text + strspn(text, " \t\n[");
+    static const char space[] = " \t\n";
+    size_t room = strlen(text) / 2 + 2;
+    const char *p = text + strspn(text, space);
+    bool is_bracketed = *p == '[', is_whole = false;
     *out = cli_alloc(cli, room, sizeof **out);
     *n = 0;
-    while (len > 0 && *p != '\0' && *p != ']') {
+    for (p += is_bracketed; *n < room; p++) {
         char *end = NULL;
-        errno = 0;
         float v = strtof(p, &end);
-        if (end == p || errno == ERANGE || *n == room) {
+        if (end == p || !isfinite(v) || memchr(p, 'x', (size_t)(end - p)) != NULL) {
             break;
         }
         (*out)[(*n)++] = v;
-        p = end + strspn(end, " \t\n");
-        if (*p == ',') {
-            p += 1 + strspn(p + 1, " \t\n");
-        } else {
+        p = end + strspn(end, space);
+        is_whole = *p != ',';
+        if (is_whole) {
             break;
         }
     }
-    p += strspn(p, " \t\n]");
-    if (*n == 0 || *p != '\0') {
+    is_whole = is_whole && (!is_bracketed || *p == ']');
+    p += is_whole && is_bracketed;
+    p += strspn(p, space);
+    if (!is_whole || *p != '\0') {
         return out_usage(cli, "--vector: expected numbers such as [0.5, -1], found \"%.40s\" after %zu numbers", p, *n);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An index file from any bytes, whole pages: its checksums are made right first, so that mutations reach what lies behind
- * them. What opens is searched, with a filter and within a radius, gets a row more, and loses one.
+ * An index file from any bytes, whole pages: its checksums are made right first, so that mutations reach what lies
+ * behind them. What opens is searched, with a filter and within a radius, gets a row more, and loses one.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -89,8 +89,10 @@ static void open_index(grebe_context *ctx, const char *path)
         index_file_uint(f, "metric", 0, VECTOR_JACCARD, &metric, NULL) == GREBE_OK &&
         index_file_uint(f, "elem", 0, VECTOR_BIT, &elem, NULL) == GREBE_OK &&
         index_file_uint(f, "dim", 0, UINT32_MAX, &dim, NULL) == GREBE_OK) {
-        struct index_config c = { .kind = (enum index_kind)kind, .metric = (enum vector_metric)metric,
-                                  .elem = (enum vector_elem)elem, .dim = (uint32_t)dim };
+        struct index_config c = { .kind = (enum index_kind)kind,
+                                  .metric = (enum vector_metric)metric,
+                                  .elem = (enum vector_elem)elem,
+                                  .dim = (uint32_t)dim };
         const struct index_ops *ops = index_ops_of(c.kind);
         if (ops != NULL && (c.kind == INDEX_SPARSE || vector_distance_ops(c.metric, c.elem) != NULL)) {
             st = ops->load(ctx, &c, f, &ix, &err);

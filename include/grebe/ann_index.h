@@ -51,8 +51,10 @@ typedef enum grebe_elem {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_metric_parse(const char *name, grebe_metric *out, grebe_error *err);
 /** @return A static name; NULL for an unknown number. */
 GREBE_API const char *grebe_metric_name(grebe_metric metric);
-/** "flat", "hnsw", "graph", "ivf", "sparse". */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_kind_parse(const char *name, grebe_ann_index_kind *out, grebe_error *err);
+/** @param name "flat", "hnsw", "graph", "ivf" or "sparse". @return GREBE_OK; GREBE_EINVAL names the legal ones. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_kind_parse(const char *name, grebe_ann_index_kind *out,
+                                                                   grebe_error *err);
+/** @return A static name; NULL for an unknown number. */
 GREBE_API const char *grebe_ann_index_kind_name(grebe_ann_index_kind kind);
 
 /** Rows of the caller, borrowed for the call: dense, or (offsets not NULL) sparse. */
@@ -109,6 +111,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *ind
  * Make rows unfindable. Their positions are not used again; their memory is, when the index is built anew.
  *
  * @param n_removed How many of the ids were there; may be NULL. Ids that are not there are passed over.
+ * @return GREBE_OK; GREBE_ECORRUPT (ids of a file); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, size_t n,
                                                            size_t *n_removed, grebe_error *err);
@@ -166,7 +169,8 @@ typedef struct grebe_ann_index_range {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_range_search(grebe_ann_index *index, const grebe_vectors *queries,
                                                                  float radius, const grebe_ann_index_search_options *options,
                                                                  grebe_ann_index_range *out, grebe_error *err);
-GREBE_API void grebe_ann_index_range_free(grebe_ann_index_range *range); /**< idempotent */
+/** Free what a range search gave; idempotent. */
+GREBE_API void grebe_ann_index_range_free(grebe_ann_index_range *range);
 
 /**
  * Save as one file with checksums. It appears whole or not at all; an older file of that name is replaced.
@@ -198,6 +202,7 @@ typedef struct grebe_ann_index_stats {
     {                         \
         sizeof(grebe_ann_index_stats), GREBE_ANN_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
     }
+/** Kind, rows and bytes. @return GREBE_OK; GREBE_EINVAL (struct_size). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_get_stats(const grebe_ann_index *index, grebe_ann_index_stats *out,
                                                              grebe_error *err);
 

@@ -38,7 +38,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_load(grebe_ann_report *
 GREBE_API uint64_t grebe_ann_report_count(const grebe_ann_report *report);
 /** @return The name of a case, borrowed from the report; NULL beyond the last. */
 GREBE_API const char *grebe_ann_report_name(const grebe_ann_report *report, uint64_t i);
-/** @return A number of a case by its key in JSON ("qps", "recall_avg", "latency_detail(ms).p99"); NaN: not measured, or unknown. */
+/**
+ * A number of a case by its key in JSON ("qps", "recall_avg", "latency_detail(ms).p99").
+ * @return NaN: not measured, or there is no such key.
+ */
 GREBE_API double grebe_ann_report_number(const grebe_ann_report *report, uint64_t i, const char *key);
 
 /**
@@ -181,7 +184,10 @@ typedef struct grebe_ann_plot_options {
         sizeof(grebe_ann_plot_options), NULL, NULL, NULL, NULL, NULL, false, false, false \
     }
 
-/** Draw the cases: equal reports give equal bytes. @return GREBE_OK; GREBE_EINVAL (keys, scales; nothing to draw); GREBE_EIO. */
+/**
+ * Draw the cases: equal reports give equal bytes.
+ * @return GREBE_OK; GREBE_EINVAL (keys, scales; nothing to draw); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_report_plot(const grebe_ann_report *report,
                                                              const grebe_ann_plot_options *options, grebe_write_fn write,
                                                              void *write_ctx, grebe_error *err);

@@ -46,7 +46,10 @@ typedef struct grebe_column_index_options {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_table_build_index(const grebe_table *table, const char *column,
                                                                 const grebe_column_index_options *options,
                                                                 grebe_table **out, grebe_error *err);
-/** Commit a version without the indexes of the column. GREBE_ENOTFOUND: it has none. */
+/**
+ * Commit a version without the indexes of the column.
+ * @return As grebe_txn_commit(); GREBE_ENOTFOUND: it has none.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_table_drop_index(const grebe_table *table, const char *column,
                                                                const grebe_txn_options *txn, grebe_table **out,
                                                                grebe_error *err);
@@ -97,7 +100,8 @@ typedef struct grebe_vector_rows {
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_vector_rows_read(grebe_context *ctx, struct ArrowArrayStream *rows,
                                                                const char *column, grebe_vector_rows *out,
                                                                grebe_error *err);
-GREBE_API void grebe_vector_rows_free(grebe_vector_rows *rows); /**< idempotent */
+/** Free what grebe_vector_rows_read() gave; idempotent. */
+GREBE_API void grebe_vector_rows_free(grebe_vector_rows *rows);
 
 #ifdef __cplusplus
 }

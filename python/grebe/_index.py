@@ -4,7 +4,6 @@
 import os
 
 from . import _core
-from ._rows import Batch
 
 # Numbers of element types in grebe/ann_index.h
 _ELEMS = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "bit": 5, "float64": 6}
@@ -23,16 +22,61 @@ def _numpy():
 
 
 def _from_arrow(vectors):
-    """(2-D numpy array) of a fixed-size list array of Arrow, without a copy where its host allows it."""
+    """(2-D numpy array) of an array of lists of one length of Arrow, without a copy where its host allows it."""
+    np = _numpy()
+    if hasattr(vectors, "column_names") or hasattr(vectors, "num_columns"):
+        raise TypeError(f"vectors: expected an array of lists, such as one column, found {type(vectors).__name__}")
     if hasattr(vectors, "combine_chunks"):
         vectors = vectors.combine_chunks()
-    if not hasattr(vectors, "flatten"):  # another host: by way of a batch of ours
-        vectors = vectors.to_numpy() if hasattr(vectors, "to_numpy") else Batch._of(vectors).to_numpy()
-        return _numpy().stack(list(vectors)) if len(vectors) else _numpy().empty((0, 0), "float32")
-    if vectors.null_count:
-        raise ValueError(f"vectors: expected no nulls, found {vectors.null_count}")
-    values = vectors.flatten().to_numpy(zero_copy_only=False)
-    return values.reshape(len(vectors), -1) if len(vectors) else values.reshape(0, 0)
+    if hasattr(vectors, "type") and not hasattr(vectors.type, "value_type"):
+        raise TypeError(f"vectors: expected an array of lists, found {vectors.type}")
+    if not hasattr(vectors, "flatten"):  # another host
+        if not hasattr(vectors, "to_numpy"):
+            raise TypeError(f"vectors: expected an array of lists, found {type(vectors).__name__}")
+        rows = [np.asarray(row) for row in vectors.to_numpy()]
+        if len({row.shape for row in rows}) > 1:
+            raise ValueError("vectors: expected lists of one length")
+        return np.stack(rows) if rows else np.empty((0, 0), "float32")
+    values = vectors.flatten()
+    if vectors.null_count or values.null_count:
+        raise ValueError(f"vectors: expected no nulls, found {vectors.null_count or values.null_count}")
+    n, dim = len(vectors), getattr(vectors.type, "list_size", None)
+    if dim is None:  # lists of any length: of one, here
+        lengths = np.asarray(vectors.value_lengths())
+        dim = int(lengths[0]) if n else 0
+        if (lengths != dim).any():
+            at = int((lengths != dim).argmax())
+            raise ValueError(f"vectors: row {at}: expected {dim} components, found {lengths[at]}")
+    return values.to_numpy(zero_copy_only=False).reshape(n, dim)
+
+
+def integers(values, what):
+    """int64, contiguous; nothing is rounded or wrapped on the way."""
+    np = _numpy()
+    values = np.asarray(values)
+    if values.dtype.kind not in "iu" and values.size:
+        raise TypeError(f"{what}: expected integers, found {values.dtype}")
+    if values.dtype == np.uint64 and values.size and values.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{what}: expected at most {np.iinfo(np.int64).max}, found {values.max()}")
+    if values.ndim > 1:
+        raise ValueError(f"{what}: expected one dimension, found {values.ndim}")
+    return np.ascontiguousarray(values, np.int64)
+
+
+def unsigned(values, what):
+    """uint32, contiguous; nothing is rounded or wrapped on the way."""
+    values = integers(values, what)
+    if values.size and not 0 <= values.min() <= values.max() < 1 << 32:
+        raise ValueError(f"{what}: expected from 0 to {(1 << 32) - 1}, found from {values.min()} to {values.max()}")
+    return _numpy().ascontiguousarray(values, _numpy().uint32)
+
+
+def lanes(threads):
+    """A number of threads for the library; None: its own."""
+    threads = 0 if threads is None else int(threads)
+    if not 0 <= threads < 1 << 31:
+        raise ValueError(f"threads: expected a number from 0 to {(1 << 31) - 1}, found {threads}")
+    return threads
 
 
 def dense(vectors, elem=None):
@@ -76,9 +120,10 @@ def sparse(vectors):
     if hasattr(vectors, "indptr"):
         vectors = vectors.tocsr()
         vectors = (vectors.indptr, vectors.indices, vectors.data)
+    if not isinstance(vectors, (tuple, list)) or len(vectors) != 3:
+        raise TypeError(f"sparse rows: expected (offsets, terms, values) or a SciPy matrix, found {type(vectors).__name__}")
     offsets, terms, values = vectors
-    return (np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(terms, np.uint32),
-            np.ascontiguousarray(values, np.float32)), False
+    return (integers(offsets, "offsets"), unsigned(terms, "terms"), np.ascontiguousarray(values, np.float32)), False
 
 
 class Index:
@@ -95,7 +140,7 @@ class Index:
     Searches may run on several threads at once; add, remove and save need the index alone. The GIL is released."""
 
     def __init__(self, kind="hnsw", metric="euclidean", *, dtype=None, threads=0, **params):
-        self._config = (kind, metric, dtype, tuple(words(params)), threads or 0)
+        self._config = (kind, metric, dtype, tuple(words(params)), lanes(threads))
         self._params = {(): ()}
         self._sparse = kind == "sparse"
         self._core = self._new("float32") if dtype is None and metric not in ("hamming", "jaccard") else \
@@ -139,12 +184,12 @@ class Index:
             if rows[1] not in (0, 6, 5):
                 self._core = self._new(_NAMES[rows[1]])
             self._elem, self._is_open = _NAMES[0 if rows[1] == 6 else rows[1]], True
-        self._core.add(rows, None if ids is None else _numpy().ascontiguousarray(ids, "int64"), threads or 0)
+        self._core.add(rows, None if ids is None else integers(ids, "ids"), lanes(threads))
         return self
 
     def remove(self, ids):
         """Make rows unfindable. Gives how many of the ids were there."""
-        return self._core.remove(_numpy().ascontiguousarray(_numpy().atleast_1d(ids), "int64"))
+        return self._core.remove(_numpy().atleast_1d(integers(ids, "ids")))
 
     def _filter(self, where):
         """(bits as uint64 or None, how many, ids or None)"""
@@ -153,7 +198,11 @@ class Index:
         np = _numpy()
         where = np.asarray(where)
         if where.dtype != bool:
-            return None, 0, np.ascontiguousarray(where, np.int64)
+            return None, 0, np.atleast_1d(integers(where, "where"))
+        info = self._core.info()
+        if where.shape != (info["rows"] + info["removed"],):
+            raise ValueError(f"where: expected {info['rows'] + info['removed']} values, one for each row that was added, "
+                             f"found shape {where.shape}")
         bits = np.packbits(where, bitorder="little")
         words = np.zeros((len(where) + 63) // 64 * 8, np.uint8)
         words[:len(bits)] = bits
@@ -178,7 +227,7 @@ class Index:
         shape = k if is_one else (n, k)
         ids, distances = np.empty(shape, np.int64), np.empty(shape, np.float32)
         bits, n_bits, only = self._filter(where) if where is not None else (None, 0, None)
-        self._core.search(rows, k, self._given(params), bits, n_bits, only, threads or 0, ids, distances)
+        self._core.search(rows, k, self._given(params), bits, n_bits, only, lanes(threads) if threads else 0, ids, distances)
         return ids, distances
 
     def search_rows(self, queries, k=10, **options):
@@ -195,7 +244,7 @@ class Index:
         np = _numpy()
         rows, _ = self._rows(queries)
         bits, n_bits, only = self._filter(where)
-        found = self._core.range(rows, radius, self._given(params), bits, n_bits, only, threads or 0)
+        found = self._core.range(rows, radius, self._given(params), bits, n_bits, only, lanes(threads))
         return tuple(np.frombuffer(part, kind) for part, kind in zip(found, (np.int64, np.int64, np.float32)))
 
     def save(self, path, *, durable=False):
@@ -204,6 +253,9 @@ class Index:
 
     def close(self):
         self._core.close()
+
+    def __reduce__(self):
+        raise TypeError("an Index is not pickled: save() it, and load() the file where it is needed")
 
     @property
     def info(self):
@@ -222,7 +274,10 @@ class Index:
         self.close()
 
     def __repr__(self):
-        i = self.info
+        try:
+            i = self.info
+        except (ValueError, RuntimeError) as e:  # closed; busy in another thread
+            return f"<grebe.ann.Index {self._config[0]} {self._config[1]}: {str(e).split(':')[0]}>"
         return f"<grebe.ann.Index {i['kind']} {i['metric']}: {i['rows']} rows of {i['dim']} {i['dtype']}>"
 
 

@@ -122,12 +122,12 @@ class Table(_core.Table):
         columns (default: all but the vectors). Through the index of the column where the version has one (metric is the
         index's then, params such as ef=64 are its), else by comparing every row."""
         rows, _ = _index.dense(queries)
-        return _core.search_table(self, column, rows, k, columns, where, _index.words(params), exact, metric, threads or 0)
+        return _core.search_table(self, column, rows, k, columns, where, _index.words(params), exact, metric, _index.lanes(threads))
 
     def build_index(self, column, kind="graph", metric="euclidean", *, name=None, on_conflict="rebase", message=None, durable=True,
                     threads=None, **params):
         """Build an index over a column of vectors (docs/guide/search.md). Gives the new version."""
-        return _core.build_index(self, column, kind, metric, name, _index.words(params), on_conflict, message, durable, threads or 0)
+        return _core.build_index(self, column, kind, metric, name, _index.words(params), on_conflict, message, durable, _index.lanes(threads))
 
     def drop_index(self, column, *, on_conflict="rebase", message=None, durable=True):
         """Take the index of a column out of the next version. Gives the new version."""

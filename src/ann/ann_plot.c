@@ -68,7 +68,8 @@ static grebe_status find_groups(struct work *w, grebe_error *err)
         return mem_fail(err, r->n * sizeof *w->groups, "a plot");
     }
     for (size_t i = 1; i < r->n; i++) {
-        w->has_many_paths = w->has_many_paths || strcmp(text_of(&r->cases[i], ANN_TEXT_PATH), text_of(&r->cases[0], ANN_TEXT_PATH)) != 0;
+        const char *path = text_of(&r->cases[i], ANN_TEXT_PATH), *first = text_of(&r->cases[0], ANN_TEXT_PATH);
+        w->has_many_paths = w->has_many_paths || strcmp(path, first) != 0;
     }
     for (size_t i = 0; i < r->n; i++) {
         size_t g = 0;
@@ -132,7 +133,7 @@ static void axis_title(const struct ann_report *r, const char *key, char *dst, s
             k = r->cases[i].number[ANN_TOPK] == k ? k : NAN;
             rule = strcmp(rule, text_of(&r->cases[i], ANN_TEXT_RULE)) == 0 ? rule : "";
         }
-        size_t n = (size_t)snprintf(dst, room, isfinite(k) ? "recall@%d" : "recall", isfinite(k) ? (int)k : 0);
+        size_t n = (size_t)snprintf(dst, room, isfinite(k) ? "recall@%.0f" : "recall", isfinite(k) ? k : 0.0);
         if (rule[0] != '\0' && n < room) {
             snprintf(dst + n, room - n, " (%s)", rule);
         }
@@ -206,6 +207,17 @@ out:
     return st;
 }
 
+/* The first case of a group that knows it: building and searching may be cases of their own. */
+static double first_of(const struct work *w, const struct group *g, enum ann_number which)
+{
+    for (size_t i = g->first; i < w->r->n; i++) {
+        if (is_together(&w->r->cases[g->first], &w->r->cases[i]) && isfinite(w->r->cases[i].number[which])) {
+            return w->r->cases[i].number[which];
+        }
+    }
+    return NAN;
+}
+
 static grebe_status plot_sizes(struct work *w, struct buf *dst, grebe_error *err)
 {
     char subtitle[256];
@@ -217,11 +229,10 @@ static grebe_status plot_sizes(struct work *w, struct buf *dst, grebe_error *err
     }
     double *seconds = values, *cpu = values + w->n_groups, *bytes = cpu + w->n_groups;
     for (size_t i = 0; i < w->n_groups; i++) {
-        const struct ann_case *c = &w->r->cases[w->groups[i].first];
         names[i] = w->groups[i].name;
-        seconds[i] = c->number[ANN_BUILD_SECONDS];
-        cpu[i] = c->number[ANN_BUILD_CPU_SECONDS];
-        bytes[i] = c->number[ANN_INDEX_BYTES] / 1048576;
+        seconds[i] = first_of(w, &w->groups[i], ANN_BUILD_SECONDS);
+        cpu[i] = first_of(w, &w->groups[i], ANN_BUILD_CPU_SECONDS);
+        bytes[i] = first_of(w, &w->groups[i], ANN_INDEX_BYTES) / 1048576;
     }
     struct plot_bar_group groups[] = { { "build time, seconds", seconds, 2 },
                                        { "build time, seconds of processor", cpu, 2 }, { "index size, MiB", bytes, 1 } };

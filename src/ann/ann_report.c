@@ -35,7 +35,7 @@ static const struct number_key number_keys[] = {
     { ANN_CODE_BYTES, INT, "memory_detail(B)", "codes" },
     { ANN_LINK_BYTES, INT, "memory_detail(B)", "links" },
     { ANN_OTHER_BYTES, INT, "memory_detail(B)", "other" },
-    { ANN_FILE_BYTES, INT, NULL, "index_file(B)" },
+    { ANN_FILE_BYTES, INT, NULL, "index_serialized_size(B)" },
     { ANN_BUILD_MEMORY, INT, NULL, "memory_peak(build)(B)" },
     { ANN_SEARCH_MEMORY, INT, NULL, "memory_peak(search)(B)" },
     { ANN_QPS, REAL, NULL, "qps" },
@@ -183,7 +183,7 @@ static void put_number(struct json_writer *w, enum kind kind, double v)
 {
     if (!isfinite(v)) {
         json_null(w);
-    } else if (kind == INT) {
+    } else if (kind == INT && v == floor(v) && fabs(v) < 0x1p53) {
         json_int(w, (int64_t)v);
     } else {
         json_real(w, v);
@@ -285,31 +285,68 @@ static void put_case(struct json_writer *w, const struct ann_case *c)
     json_close_object(w);
 }
 
-/* How many cases before i have its name. */
-static size_t same_before(const struct ann_report *r, size_t i)
+static const char *raw_name(const struct ann_case *c)
 {
-    size_t n = 0;
-    for (size_t j = 0; j < i; j++) {
-        n += is_same(r->cases[j].text[ANN_TEXT_NAME], r->cases[i].text[ANN_TEXT_NAME]);
+    return c->text[ANN_TEXT_NAME] == NULL ? "case" : c->text[ANN_TEXT_NAME];
+}
+
+/* Whether case i may be called so: no case before it is, and no other will be by its own name. */
+static bool is_free(const struct ann_report *r, const char **used, size_t i, const char *name)
+{
+    for (size_t j = 0; j < r->n; j++) {
+        if ((j < i && strcmp(used[j], name) == 0) || (j > i && strcmp(raw_name(&r->cases[j]), name) == 0)) {
+            return false;
+        }
     }
-    return n;
+    return true;
+}
+
+/* Names as keys, each once: the second "x" is "x #2". */
+static grebe_status unique_names(const struct ann_report *r, struct arena *ar, const char ***out, grebe_error *err)
+{
+    const char **used = arena_array(ar, r->n + 1, sizeof *used);
+    *out = used;
+    if (used == NULL) {
+        return mem_fail(err, r->n * sizeof *used, "a report");
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        const char *name = raw_name(&r->cases[i]);
+        size_t before = 0, room = strlen(name) + 24;
+        for (size_t j = 0; j < i; j++) {
+            before += strcmp(raw_name(&r->cases[j]), name) == 0;
+        }
+        char *own = before == 0 ? NULL : arena_alloc(ar, room);
+        if (before > 0 && own == NULL) {
+            return mem_fail(err, room, "a report");
+        }
+        for (size_t n = before + 1; before > 0; n++) {
+            snprintf(own, room, "%s #%zu", name, n);
+            if (is_free(r, used, i, own)) {
+                break;
+            }
+        }
+        used[i] = before == 0 ? name : own;
+    }
+    return GREBE_OK;
 }
 
 static grebe_status print_json(const struct ann_report *r, struct buf *dst, grebe_error *err)
 {
+    struct arena ar = ARENA_INIT(r->ctx->a);
+    const char **names = NULL;
     struct json_writer w;
-    json_begin(&w, dst, 2, err);
-    json_open_object(&w);
-    for (size_t i = 0; i < r->n; i++) {
-        const char *name = r->cases[i].text[ANN_TEXT_NAME];
-        size_t before = same_before(r, i);
-        char own[1100];
-        snprintf(own, sizeof own, before == 0 ? "%s" : "%s #%zu", name == NULL ? "case" : name, before + 1);
-        json_key(&w, own);
-        put_case(&w, &r->cases[i]);
+    grebe_status st = unique_names(r, &ar, &names, err);
+    if (st == GREBE_OK) {
+        json_begin(&w, dst, 2, err);
+        json_open_object(&w);
+        for (size_t i = 0; i < r->n; i++) {
+            json_key(&w, names[i]);
+            put_case(&w, &r->cases[i]);
+        }
+        json_close_object(&w);
+        st = json_end(&w);
     }
-    json_close_object(&w);
-    grebe_status st = json_end(&w);
+    arena_release(&ar);
     return st == GREBE_OK ? buf_put_byte(dst, '\n', err) : st;
 }
 
@@ -370,6 +407,32 @@ static const struct json_value *member(const struct json_value *v, const char *g
     return json_get(group == NULL ? v : json_get(v, group), key);
 }
 
+/* "hgraph max_degree=32": what a report of eval_performance has instead of a series. */
+static grebe_status name_series(struct ann_report *r, struct ann_case *c, const struct json_value *info, grebe_error *err)
+{
+    struct buf text = BUF_INIT(r->ctx->a);
+    const struct json_value *params = json_get(info, "index_param");
+    params = params != NULL ? params : info;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(buf_put_text(&text, c->text[ANN_TEXT_INDEX] != NULL ? c->text[ANN_TEXT_INDEX] : "index", err));
+    for (size_t i = 0; params != NULL && params->type == JSON_OBJECT && i < params->n; i++) {
+        const struct json_value *v = &params->members[i].value;
+        bool is_shown = v->type == JSON_STRING || v->type == JSON_NUMBER || v->type == JSON_BOOL;
+        if (!is_shown || strstr(params->members[i].key, "thread") != NULL) {
+            continue;
+        }
+        GREBE_TRY(buf_put_byte(&text, ' ', err));
+        GREBE_TRY(buf_put(&text, params->members[i].key, params->members[i].key_len, err));
+        GREBE_TRY(buf_put_byte(&text, '=', err));
+        GREBE_TRY(v->type == JSON_BOOL ? buf_put_text(&text, v->boolean ? "true" : "false", err)
+                                       : buf_put(&text, v->text, v->n, err));
+    }
+    GREBE_TRY(set_text(r, c, ANN_TEXT_SERIES, (const char *)text.data, text.len, err));
+out:
+    buf_release(&text);
+    return st;
+}
+
 static grebe_status parse_case(struct ann_report *r, const struct json_member *m, grebe_error *err)
 {
     struct ann_case *c = NULL;
@@ -381,7 +444,7 @@ static grebe_status parse_case(struct ann_report *r, const struct json_member *m
     st = st == GREBE_OK ? set_text(r, c, ANN_TEXT_NAME, m->key, m->key_len, err) : st;
     for (size_t i = 0; st == GREBE_OK && i < N_TEXT_KEYS; i++) {
         const struct json_value *v = member(&m->value, text_keys[i].group, text_keys[i].key);
-        if (v != NULL && v->type == JSON_STRING) {
+        if (v != NULL && v->type == JSON_STRING && text_keys[i].which != ANN_TEXT_INDEX_INFO) {
             st = set_text(r, c, text_keys[i].which, v->text, v->n, err);
         } else if (v != NULL && v->type == JSON_OBJECT && text_keys[i].which == ANN_TEXT_INDEX_INFO) {
             st = raw_json(r, c, text_keys[i].which, v, err);
@@ -395,6 +458,9 @@ static grebe_status parse_case(struct ann_report *r, const struct json_member *m
                             number_keys[i].key, json_type_name(v->type));
         }
         c->number[number_keys[i].which] = x;
+    }
+    if (st == GREBE_OK && c->text[ANN_TEXT_SERIES] == NULL && c->text[ANN_TEXT_INDEX] != NULL) {
+        st = name_series(r, c, json_get(&m->value, "index_info"), err);
     }
     return st;
 }

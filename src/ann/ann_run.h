@@ -71,7 +71,17 @@ grebe_status ann_run_indexes(struct ann_dataset *d, const char *const *indexes, 
                              size_t n_sweeps, const char *save_folder, const struct ann_run_options *o,
                              struct ann_report *report, grebe_error *err);
 
-/* ---- ann_run_search.c ---- */
+static inline bool ann_run_is_filtered(const struct ann_run_options *o)
+{
+    return o->mode == ANN_MODE_KNN_FILTER || o->mode == ANN_MODE_RANGE_FILTER;
+}
+
+static inline bool ann_run_is_ranged(const struct ann_run_options *o)
+{
+    return o->mode == ANN_MODE_RANGE || o->mode == ANN_MODE_RANGE_FILTER;
+}
+
+/* ---- ann_run_prepare.c, ann_run_search.c ---- */
 
 /** What searches of one job share. */
 struct ann_searcher {
@@ -92,6 +102,8 @@ struct ann_searcher {
 grebe_status ann_searcher_open(struct ann_searcher *s, struct ann_dataset *d, const struct ann_run_options *o,
                                grebe_error *err);
 void ann_searcher_close(struct ann_searcher *s);
+/** Let a search find only what query q may, in filter modes. */
+void ann_searcher_filter(const struct ann_searcher *s, uint64_t q, grebe_ann_index_search_options *o);
 /** Warm-up, timed passes, and what they say. */
 grebe_status ann_searcher_measure(struct ann_searcher *s, const struct ann_search_spec *spec, struct ann_report *report,
                                   struct ann_case *c, grebe_error *err);

@@ -155,8 +155,8 @@ static grebe_status read_type(struct reader *r, const struct yaml_tree *map, str
     c->job.has_build = is_both || strcmp(type, "build") == 0;
     *is_search = is_both || strcmp(type, "search") == 0;
     if (!c->job.has_build && !*is_search) {
-        return FAIL_AT(r, yaml_tree_get(map, "type"), GREBE_EINVAL, "type: expected build, search or build,search, found \"%.40s\"",
-                       type);
+        return FAIL_AT(r, yaml_tree_get(map, "type"), GREBE_EINVAL,
+                       "type: expected build, search or build,search, found \"%.40s\"", type);
     }
     c->job.save_path = c->job.has_build ? path : NULL;
     c->job.open_path = path != NULL ? path : "/tmp/performance/index"; /* the original's default */
@@ -203,7 +203,8 @@ static grebe_status read_case(struct reader *r, const struct yaml_tree *global, 
     bool is_search = false;
     grebe_status st = GREBE_OK;
     if (map->type != YAML_TREE_MAP) {
-        return FAIL_AT(r, map, GREBE_EINVAL, "case \"%.60s\": expected a map, found a %s", pair->key.text, yaml_tree_type_name(map));
+        return FAIL_AT(r, map, GREBE_EINVAL, "case \"%.60s\": expected a map, found a %s", pair->key.text,
+                       yaml_tree_type_name(map));
     }
     c->line = map->line;
     c->column = map->column;

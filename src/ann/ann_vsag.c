@@ -42,7 +42,9 @@ static const struct parameter hnsw_build[] = {
     { "max_degree", "M", NULL }, { "ef_construction", "ef_construction", NULL }, { "use_conjugate_graph", "", NULL },
     { "use_static", "", NULL }, { NULL, NULL, NULL }
 };
-static const struct parameter hnsw_search[] = { { "ef_search", "ef", NULL }, { "use_conjugate_graph_search", "", NULL }, { NULL, NULL, NULL } };
+static const struct parameter hnsw_search[] = {
+    { "ef_search", "ef", NULL }, { "use_conjugate_graph_search", "", NULL }, { NULL, NULL, NULL }
+};
 static const struct parameter ivf_build[] = {
     { "buckets_count", "lists", NULL }, { "base_quantization_type", "quant", QUANTS },
     { "partition_strategy_type", "", "ivf:" }, { "ivf_train_type", "", "kmeans:" }, { "use_reorder", "", NULL },
@@ -242,7 +244,8 @@ grebe_status ann_vsag_translate(grebe_context *ctx, struct arena *ar, const char
         found = strcmp(kinds[i].name, name) == 0 ? &kinds[i] : found;
     }
     if (found == NULL) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "index \"%s\" has no counterpart here: expected hgraph, hnsw, ivf, brute_force or sindi",
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                          "index \"%s\" has no counterpart here: expected hgraph, hnsw, ivf, brute_force or sindi",
                           error_quote(quoted, sizeof quoted, name, strlen(name)));
     }
     out->k = k;

@@ -289,6 +289,19 @@ out:
     return st;
 }
 
+/* What every reader refuses: ids of no row. */
+static grebe_status check_truth(const struct ann_dataset *d, grebe_error *err)
+{
+    for (uint64_t i = 0; i < d->test.n * d->k; i++) {
+        if (d->neighbors[i] < -1 || d->neighbors[i] >= (int64_t)d->train.n) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "neighbors[%llu,%llu]: expected a row below %llu, found %lld",
+                              (unsigned long long)(i / d->k), (unsigned long long)(i % d->k),
+                              (unsigned long long)d->train.n, (long long)d->neighbors[i]);
+        }
+    }
+    return GREBE_OK;
+}
+
 grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bool is_durable, const struct call *call,
                                grebe_error *err)
 {
@@ -302,6 +315,10 @@ grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bo
     if ((d->train.labels == NULL) != (d->test.labels == NULL)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected labels of both sides or of none", path);
     }
+    if (d->valid_ratios != NULL && d->train.labels == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected labels with valid_ratios", path);
+    }
+    GREBE_TRY(check_truth(d, err));
     GREBE_TRY(hdf5_writer_open(d->ctx, path, &w.w, err));
     GREBE_TRY(write_all(&w, err));
     st = hdf5_writer_finish(w.w, is_durable, err);

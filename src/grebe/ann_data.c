@@ -2,6 +2,7 @@
 /* The public calls on benchmark data sets. */
 #include "grebe/ann_data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,6 +151,59 @@ static grebe_status check_side(const char *name, enum ann_layout layout, const s
     return GREBE_OK;
 }
 
+/* Components of vectors in memory. */
+static grebe_status check_finite(const char *name, enum ann_layout layout, const struct ann_vectors *v, grebe_error *err)
+{
+    enum { PIECE = 1024 };
+    float wide[PIECE];
+    bool is_whole = v->elem == VECTOR_I8 || v->elem == VECTOR_U8 || v->elem == VECTOR_BIT;
+    if (is_whole || v->dense == NULL || (layout != ANN_DENSE && layout != ANN_MULTI)) {
+        return GREBE_OK;
+    }
+    size_t row = vector_row_bytes(v->elem, v->dim), unit = vector_row_bytes(v->elem, 1);
+    uint64_t n = layout == ANN_MULTI ? (uint64_t)v->offsets[v->n] : v->n;
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint32_t begin = 0; begin < v->dim; begin += PIECE) {
+            uint32_t len = v->dim - begin < PIECE ? v->dim - begin : PIECE;
+            vector_to_f32(v->elem, (const unsigned char *)v->dense + i * row + begin * unit, len, wide);
+            for (uint32_t j = 0; j < len; j++) {
+                if (!isfinite(wide[j])) {
+                    return GREBE_FAIL(err, GREBE_EINVAL, "%s: vector %llu, component %u: expected a finite number, found %s",
+                                      name, (unsigned long long)i, begin + j, isnan(wide[j]) ? "NaN" : "infinity");
+                }
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
+/* What follows offsets that are in order: terms, each once and ascending, of finite values; sequences of tokens. */
+static grebe_status check_terms(const char *name, enum ann_layout layout, const struct ann_vectors *v, grebe_error *err)
+{
+    for (uint64_t i = 0; (layout == ANN_SPARSE || layout == ANN_SETS) && i < v->n; i++) {
+        for (int64_t j = v->offsets[i]; j < v->offsets[i + 1]; j++) {
+            if (j > v->offsets[i] && v->terms[j] <= v->terms[j - 1]) {
+                return GREBE_FAIL(err, GREBE_EINVAL, "%s: row %llu: expected ascending terms, found %u after %u", name,
+                                  (unsigned long long)i, v->terms[j], v->terms[j - 1]);
+            }
+            if (layout == ANN_SPARSE && !isfinite(v->values[j])) {
+                return GREBE_FAIL(err, GREBE_EINVAL, "%s: row %llu, term %u: expected a finite number", name,
+                                  (unsigned long long)i, v->terms[j]);
+            }
+        }
+    }
+    for (uint64_t i = 0; v->token_offsets != NULL && i <= v->n; i++) {
+        if (i == 0 ? v->token_offsets[0] != 0 : v->token_offsets[i] < v->token_offsets[i - 1]) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected offsets of tokens that ascend from 0, found %lld at %llu", name,
+                              (long long)v->token_offsets[i], (unsigned long long)i);
+        }
+    }
+    if (v->token_offsets != NULL && v->token_offsets[v->n] > 0 && v->tokens == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected tokens", name);
+    }
+    return GREBE_OK;
+}
+
 grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *content, struct ann_dataset *out,
                                  grebe_error *err)
 {
@@ -161,6 +215,9 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
     out->layout = (enum ann_layout)c.layout;
+    if ((unsigned)c.layout > GREBE_ANN_SETS) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "layout: expected 0 to %d, found %d", GREBE_ANN_SETS, (int)c.layout);
+    }
     if (c.distance == NULL) {
         return GREBE_FAIL(err, GREBE_EINVAL, "distance: expected euclidean, ip, angular, hamming or jaccard");
     }
@@ -185,6 +242,10 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     }
     GREBE_TRY(check_side("base", out->layout, &out->train, err));
     GREBE_TRY(check_side("queries", out->layout, &out->test, err));
+    GREBE_TRY(check_finite("base", out->layout, &out->train, err));
+    GREBE_TRY(check_finite("queries", out->layout, &out->test, err));
+    GREBE_TRY(check_terms("base", out->layout, &out->train, err));
+    GREBE_TRY(check_terms("queries", out->layout, &out->test, err));
     if ((out->layout == ANN_DENSE || out->layout == ANN_MULTI) &&
         (c.base.dim != c.queries.dim || c.base.elem != c.queries.elem)) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "queries: expected %u %s components, found %u %s", c.base.dim,

@@ -29,6 +29,12 @@
 #define WITH_GIT ""
 #endif
 
+#if GREBE_HAVE_YAML
+#define WITH_YAML "\nconfigs  yaml"
+#else
+#define WITH_YAML ""
+#endif
+
 const char *grebe_version(void) { return GREBE_VERSION_TEXT; }
 
 const char *grebe_build_info(void)
@@ -36,5 +42,5 @@ const char *grebe_build_info(void)
     return "compiler " GREBE_COMPILER "\n"
            "build    " GREBE_BUILD_TYPE "\n"
            "codecs   zstd gzip" WITH_LZ4 WITH_SNAPPY WITH_BROTLI "\n"
-           "formats  parquet arrow npy vecs hdf5" WITH_PCRE2 WITH_GIT "\n";
+           "formats  parquet arrow npy vecs hdf5" WITH_PCRE2 WITH_GIT WITH_YAML "\n";
 }

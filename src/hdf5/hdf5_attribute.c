@@ -140,7 +140,7 @@ grebe_status hdf5_text(struct hdf5_file *f, const char *name, struct buf *out, e
 {
     struct attribute a;
     grebe_status st = GREBE_OK;
-    enum hdf5_text_form ignored;
+    enum hdf5_text_form ignored = HDF5_TEXT_PLAIN;
     form = form == NULL ? &ignored : form;
     *form = HDF5_TEXT_PLAIN;
     buf_clear(out);

@@ -31,7 +31,10 @@ struct builder {
     uint32_t keep_new, n_candidates;
 };
 
-static uint32_t *links_of(const struct graph *g, uint32_t id) { return g->links_owned + (size_t)id * g->width; }
+static uint32_t *links_of(const struct graph *g, uint32_t id)
+{
+    return g->links_owned + (size_t)id * g->width;
+}
 
 static uint32_t count_links(const struct graph *g, uint32_t id)
 {
@@ -134,7 +137,8 @@ static grebe_status insert_piece(void *arg, size_t piece, grebe_error *err)
             const void *query = graph_codes_query(&g->codes, g->store.elem, row, w->query_wide, w->query_code);
             w->watch = 0;
             w->patience = 0;
-            graph_walk_begin(w, &view, query, g->options.ef_construction, 0, starts, graph_entries_nearest(&g->entries, &g->codes, query, starts));
+            graph_walk_begin(w, &view, query, g->options.ef_construction, 0, starts,
+                             graph_entries_nearest(&g->entries, &g->codes, query, starts));
         }
         g->run(&view, lanes, n);
         for (uint32_t j = 0; j < n; j++) {
@@ -206,7 +210,8 @@ static void link_back(struct graph *g, uint32_t target, const struct back_link *
     }
     measure(g, target, c, total);
     graph_candidates_sort(c, total);
-    size_t k = graph_prune(&g->store, (float)g->options.alpha, c, total, g->options.degree, g->options.degree / 4, kept);
+    size_t k =
+        graph_prune(&g->store, (float)g->options.alpha, c, total, g->options.degree, g->options.degree / 4, kept);
     put_links(g, target, kept, k);
 }
 
@@ -261,7 +266,7 @@ static grebe_status run_batches(struct builder *b, const struct call *call, greb
         }
         graph_entries_add(&g->entries, &g->codes, b->sequence + b->begin, b->end - b->begin, old + b->end);
         if (graph_entries_are_loose(&g->entries)) {
-            graph_entries_group(&g->entries, &g->codes, &g->store);
+            graph_entries_group(&g->entries, &g->codes);
         }
         if (call->progress != NULL) {
             grebe_progress p = { .phase = "graph", .rows_done = b->end, .rows_total = b->n_new };
@@ -313,8 +318,8 @@ static grebe_status reserve_links(struct graph *g, uint32_t n, grebe_error *err)
 }
 
 /*
- * A graph over the rows themselves is built by walks over codes all the same, when the new rows are many: half the time.
- * The codes and the entries' copies of them stand in the graph meanwhile.
+ * A graph over the rows themselves is built by walks over codes all the same, when the new rows are many: half the
+ * time. The codes and the entries' copies of them stand in the graph meanwhile.
  */
 static bool is_worth_codes(const struct graph *g, uint32_t n_new)
 {
@@ -415,7 +420,7 @@ grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *
     if (st != GREBE_OK) {
         cut_back(g, old);
     }
-    graph_entries_group(&g->entries, &g->codes, &g->store);
+    graph_entries_group(&g->entries, &g->codes);
 out:
     mem_free(g->a, b.sequence, b.n_new * sizeof *b.sequence);
     mem_free(g->a, b.back, b.back_room * sizeof *b.back);

@@ -154,8 +154,8 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
                 if (pass == 0) {
                     max = v > max ? v : max;
                 } else {
-                    size_t bin = (size_t)(v / max * (TRAIN_BINS - 1));
-                    bins[bin < TRAIN_BINS ? bin : TRAIN_BINS - 1]++;
+                    float part = v / max; /* rows of a file may hold NaN */
+                    bins[part < 1 ? (size_t)(part * (TRAIN_BINS - 1)) : TRAIN_BINS - 1]++;
                     total++;
                 }
             }
@@ -174,7 +174,11 @@ static float clip_of(const struct graph_codes *c, const struct index_store *s, u
     return max * (float)(bin + 1) / TRAIN_BINS;
 }
 
-/* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide. */
+/* Beyond it squares of components are nothing, or infinite, in float32; within it steps squared are neither. */
+#define SCALE_MAX 1e18f
+
+/* Means and scale. sum: room for dim float64, wide for dim floats, bins for TRAIN_BINS counters; zeroed but for wide.
+ */
 static void train(struct graph_codes *c, const struct index_store *s, double *sum, float *wide, uint32_t *bins)
 {
     uint64_t step = (s->n + TRAIN_ROWS - 1) / TRAIN_ROWS;
@@ -186,10 +190,12 @@ static void train(struct graph_codes *c, const struct index_store *s, double *su
         }
     }
     for (uint32_t i = 0; i < s->dim; i++) {
-        c->mean[i] = (float)(sum[i] / (double)n);
+        float mean = (float)(sum[i] / (double)n);
+        c->mean[i] = isfinite(mean) ? mean : 0;
     }
     float clip = clip_of(c, s, step, c->quant == GRAPH_QUANT_SQ8 ? SHARE_SQ8 : SHARE_SQ4, wide, bins);
     c->scale = (c->quant == GRAPH_QUANT_SQ4 ? 7.5f : c->is_l2 ? 63.0f : 127.0f) / clip;
+    c->scale = fmaxf(1.0f / SCALE_MAX, fminf(c->scale, SCALE_MAX));
     c->n_trained = s->n;
 }
 
@@ -255,7 +261,7 @@ grebe_status graph_codes_append(struct graph_codes *c, const struct index_store 
     if (sum == NULL) {
         return mem_fail(err, bytes, "training of codes");
     }
-    float *wide = (float *)(sum + s->dim);
+    float *wide = (float *)(void *)(sum + s->dim);
     grebe_status st = reserve(c, s->n, err);
     if (st == GREBE_OK) { /* nothing fails from here on */
         if (c->n_trained < TRAIN_ROWS && s->n >= 2 * c->n_trained) {
@@ -284,7 +290,8 @@ static float query_scale(const struct graph_codes *c, const float *wide)
     return isfinite(scale) ? scale : 0;
 }
 
-const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide, void *dst)
+const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide,
+                              void *dst)
 {
     if (c->quant == GRAPH_QUANT_NONE) {
         return row;
@@ -333,9 +340,8 @@ void graph_codes_worth(const struct graph_codes *c, const float *wide, float *fa
     }
 }
 
-void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst)
+void graph_codes_decode(const struct graph_codes *c, const unsigned char *row, float *dst)
 {
-    const unsigned char *row = c->rows + (size_t)i * c->stride;
     for (uint32_t k = 0; k < c->dim; k++) {
         float v;
         if (c->quant == GRAPH_QUANT_SQ8) {
@@ -378,9 +384,9 @@ grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f,
     GREBE_TRY(index_file_section(f, "codes", n * c->stride, &rows, NULL, err));
     memcpy(c->mean, mean, c->dim * sizeof *c->mean);
     c->scale = (float)scale;
-    if (!(c->scale > 0)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a number above 0, found %g", index_file_path(f),
-                          scale);
+    if (!(scale > 0) || !(c->scale > 0) || !isfinite(c->scale)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field scale: expected a float above 0, found %g",
+                          index_file_path(f), scale);
     }
     for (uint32_t i = 0; i < c->dim; i++) {
         if (!isfinite(c->mean[i])) {

@@ -53,8 +53,8 @@ grebe_status graph_codes_init(struct graph_codes *c, const struct index_store *s
                               grebe_error *err);
 void graph_codes_release(struct graph_codes *c); /* idempotent */
 /**
- * Encode the store's rows from c->n on. Means and scale are learnt of a sample of the rows first, and once more (all rows
- * are encoded anew then) when there are twice as many, until the sample is a large one.
+ * Encode the store's rows from c->n on. Means and scale are learnt of a sample of the rows first, and once more (all
+ * rows are encoded anew then) when there are twice as many, until the sample is a large one.
  *
  * @param is_anew All codes have changed. On failure none has.
  */
@@ -67,14 +67,15 @@ grebe_status graph_codes_append(struct graph_codes *c, const struct index_store 
  * @param dst   query_bytes, aligned to 64. Without codes: not used.
  * @return What the kernels take: dst, or row.
  */
-const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide, void *dst);
+const void *graph_codes_query(const struct graph_codes *c, enum vector_elem elem, const void *row, float *wide,
+                              void *dst);
 /**
  * What a value of the kernels is worth: the store's kernel would give about value * factor + offset.
  * @param wide The query's components, as graph_codes_query() leaves them.
  */
 void graph_codes_worth(const struct graph_codes *c, const float *wide, float *factor, float *offset);
-/** The row that code i stands for. dst: shape [dim]. */
-void graph_codes_decode(const struct graph_codes *c, uint32_t i, float *dst);
+/** The row that a code row stands for. dst: shape [dim]. */
+void graph_codes_decode(const struct graph_codes *c, const unsigned char *row, float *dst);
 grebe_status graph_codes_save(const struct graph_codes *c, struct index_writer *w, grebe_error *err);
 /** After graph_codes_init(). */
 grebe_status graph_codes_load(struct graph_codes *c, const struct index_file *f, uint64_t n, grebe_error *err);

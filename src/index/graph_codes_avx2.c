@@ -9,7 +9,10 @@
 
 enum kind { SQ8_DOT, SQ8_L2, SQ4_DOT, SQ4_L2 };
 
-ALWAYS_INLINE __m256i load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+ALWAYS_INLINE __m256i load(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
 
 /* Products of one block, as 32-bit sums. No sum of two 16-bit products overflows: 2 * 127 * 127 = 32258. */
 ALWAYS_INLINE __m256i block(enum kind kind, const unsigned char *query, const unsigned char *row, size_t b, size_t n)

@@ -9,7 +9,7 @@ enum { ROW_LINES_MAX = 8 }; /* of longer rows the hardware fetches the rest */
 grebe_status graph_init(struct graph *g, grebe_context *ctx, const struct index_config *config,
                         const struct graph_options *options, grebe_error *err)
 {
-    *g = (struct graph){ .ctx = ctx, .a = ctx->a, .options = *options };
+    *g = (struct graph){ .ctx = ctx, .a = ctx->a, .options = *options, .removed = { .a = ctx->a } };
     pthread_mutex_init(&g->lock, NULL);
     enum cpu_simd level = cpu_simd_level();
     while ((g->run = graph_walk_of(level)) == NULL) {
@@ -41,7 +41,7 @@ void graph_release(struct graph *g)
         mem_free_aligned(g->a, g->links_owned, g->links_bytes, MEM_ALIGN_VECTOR);
     }
     graph_entries_release(&g->entries, g->a);
-    mem_free(g->a, g->removed, g->removed_words * sizeof *g->removed);
+    index_bits_release(&g->removed);
     graph_codes_release(&g->codes);
     index_store_release(&g->store);
     pthread_mutex_destroy(&g->lock);
@@ -84,8 +84,7 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n)
     pthread_mutex_lock(&g->lock);
     if (g->n_idle + n > g->idle_room) {
         size_t room = g->idle_room * 2 + n;
-        struct graph_walk *more =
-            mem_resize(g->a, g->idle, g->idle_room * sizeof *g->idle, room * sizeof *g->idle);
+        struct graph_walk *more = mem_resize(g->a, g->idle, g->idle_room * sizeof *g->idle, room * sizeof *g->idle);
         if (more != NULL) {
             g->idle = more;
             g->idle_room = room;

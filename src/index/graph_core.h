@@ -17,6 +17,7 @@
 #include "index/graph_codes.h"
 #include "index/graph_entries.h"
 #include "index/graph_walk.h"
+#include "index/index_bits.h"
 
 /** How a graph is built. */
 struct graph_options {
@@ -38,9 +39,7 @@ struct graph {
     uint32_t width;     /* degree rounded up to 16 */
     uint32_t n;         /* nodes that have links */
     struct graph_entries entries;
-    uint64_t *removed; /* by node; NULL: none */
-    size_t removed_words;
-    uint32_t n_removed;
+    struct index_bits removed;
     graph_walk_fn run;
     pthread_mutex_t lock; /* guards the list of idle walks */
     struct graph_walk *idle;
@@ -60,7 +59,7 @@ void graph_walks_give(struct graph *g, struct graph_walk *walks, size_t n);
 
 static inline bool graph_is_removed(const struct graph *g, uint32_t id)
 {
-    return id / 64 < g->removed_words && (g->removed[id / 64] >> (id % 64) & 1) != 0;
+    return index_bits_has(&g->removed, id);
 }
 
 #endif

@@ -24,7 +24,10 @@ static void copy_row(struct graph_entries *e, const struct graph_codes *c, uint3
     memcpy(e->rows + (size_t)i * e->stride, c->rows + (size_t)e->ids[i] * e->stride, e->stride);
 }
 
-static size_t pivot_bytes(const struct graph_entries *e) { return GRAPH_PIVOTS_MAX * e->stride; }
+static size_t pivot_bytes(const struct graph_entries *e)
+{
+    return GRAPH_PIVOTS_MAX * e->stride;
+}
 
 grebe_status graph_entries_reserve(struct graph_entries *e, const struct graph_codes *c, uint32_t n, grebe_error *err)
 {
@@ -107,7 +110,7 @@ bool graph_entries_are_loose(const struct graph_entries *e)
 
 /* An entry on its way into a group. */
 struct member {
-    uint32_t group, id;
+    uint32_t group, id, from; /* from: its place before */
     float d;
 };
 
@@ -120,22 +123,18 @@ static int compare_members(const void *x, const void *y)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The nearest pivot of every entry. Pivots are every step-th entry; query and wide are room for one of them as a query. */
-static void assign(const struct graph_entries *e, const struct graph_codes *c, const struct index_store *s, uint32_t step,
-                   struct member *m, float *wide, void *query)
+/* The nearest pivot of every entry; query and wide are room for a pivot as a query. */
+static void assign(const struct graph_entries *e, const struct graph_codes *c, struct member *m, float *wide,
+                   void *query)
 {
     float d[PIECE];
     for (uint32_t p = 0; p < e->n_groups; p++) {
-        uint32_t id = e->ids[p * step];
-        const void *row = wide;
-        enum vector_elem elem = VECTOR_F32;
-        if (s->n > id) {
-            row = index_store_row(s, id);
-            elem = s->elem;
-        } else { /* rows are not kept */
-            graph_codes_decode(c, id, wide);
+        const unsigned char *row = e->pivots + (size_t)p * e->stride;
+        const void *q = row;
+        if (c->quant != GRAPH_QUANT_NONE) {
+            graph_codes_decode(c, row, wide);
+            q = graph_codes_query(c, VECTOR_F32, wide, wide + c->dim, query);
         }
-        const void *q = graph_codes_query(c, elem, row, wide + c->dim, query);
         for (uint32_t begin = 0; begin < e->n; begin += PIECE) {
             uint32_t len = e->n - begin < PIECE ? e->n - begin : PIECE;
             c->kernels.many(q, e->rows + (size_t)begin * e->stride, e->stride, len, c->blocks, d);
@@ -149,46 +148,61 @@ static void assign(const struct graph_entries *e, const struct graph_codes *c, c
     }
 }
 
-void graph_entries_group(struct graph_entries *e, const struct graph_codes *c, const struct index_store *s)
+/* Sort members, and entries with them. `rows`: room for all code rows. */
+static void put_in_order(struct graph_entries *e, struct member *m, unsigned char *rows)
+{
+    qsort(m, e->n, sizeof *m, compare_members);
+    memcpy(rows, e->rows, e->n * e->stride);
+    for (uint32_t i = 0; i < e->n; i++) {
+        e->ids[i] = m[i].id;
+        memcpy(e->rows + (size_t)i * e->stride, rows + (size_t)m[i].from * e->stride, e->stride);
+        m[i].from = i;
+    }
+}
+
+static void make_groups(struct graph_entries *e, const struct graph_codes *c, struct member *m, unsigned char *rows,
+                        float *wide, void *query)
+{
+    for (uint32_t i = 0; i < e->n; i++) {
+        m[i] = (struct member){ .id = e->ids[i], .from = i };
+    }
+    put_in_order(e, m, rows); /* by id: the groups are to depend on the set alone */
+    uint32_t groups = (uint32_t)sqrt((double)e->n);
+    groups = groups < GRAPH_PIVOTS_MAX ? groups : GRAPH_PIVOTS_MAX;
+    uint32_t step = e->n / groups;
+    e->n_groups = groups;
+    for (uint32_t p = 0; p < groups; p++) {
+        memcpy(e->pivots + (size_t)p * e->stride, e->rows + (size_t)p * step * e->stride, e->stride);
+    }
+    assign(e, c, m, wide, query);
+    put_in_order(e, m, rows);
+    uint32_t at = 0;
+    for (uint32_t p = 0; p <= groups; p++) {
+        e->first[p] = at;
+        while (p < groups && at < e->n && m[at].group == p) {
+            at++;
+        }
+    }
+    assert(at == e->n);
+}
+
+void graph_entries_group(struct graph_entries *e, const struct graph_codes *c)
 {
     e->n_groups = 0;
     e->first[0] = 0;
     if (e->n < GROUPED_MIN) {
         return;
     }
-    size_t bytes = e->n * sizeof(struct member), wide_bytes = 2 * c->dim * sizeof(float);
-    struct member *m = mem_alloc_zero(c->a, bytes);
+    size_t bytes = e->n * sizeof(struct member), wide_bytes = 2 * c->dim * sizeof(float), rows_bytes = e->n * e->stride;
+    struct member *m = mem_alloc(c->a, bytes);
+    unsigned char *rows = mem_alloc(c->a, rows_bytes);
     float *wide = mem_alloc(c->a, wide_bytes);
     void *query = mem_alloc_aligned(c->a, c->query_bytes + 1, MEM_ALIGN_VECTOR);
-    if (m != NULL && wide != NULL && query != NULL) {
-        for (uint32_t i = 0; i < e->n; i++) {
-            m[i].id = e->ids[i];
-        }
-        qsort(m, e->n, sizeof *m, compare_members); /* by id: the groups are to depend on the set alone */
-        for (uint32_t i = 0; i < e->n; i++) {
-            e->ids[i] = m[i].id;
-            copy_row(e, c, i);
-        }
-        uint32_t groups = (uint32_t)sqrt((double)e->n);
-        groups = groups < GRAPH_PIVOTS_MAX ? groups : GRAPH_PIVOTS_MAX;
-        uint32_t step = e->n / groups;
-        e->n_groups = groups;
-        for (uint32_t p = 0; p < groups; p++) {
-            memcpy(e->pivots + (size_t)p * e->stride, e->rows + (size_t)p * step * e->stride, e->stride);
-        }
-        assign(e, c, s, step, m, wide, query);
-        qsort(m, e->n, sizeof *m, compare_members);
-        uint32_t at = 0;
-        for (uint32_t p = 0; p <= groups; p++) {
-            e->first[p] = at;
-            for (; p < groups && at < e->n && m[at].group == p; at++) {
-                e->ids[at] = m[at].id;
-                copy_row(e, c, at);
-            }
-        }
-        assert(at == e->n);
+    if (m != NULL && rows != NULL && wide != NULL && query != NULL) {
+        make_groups(e, c, m, rows, wide, query);
     }
     mem_free(c->a, m, bytes);
+    mem_free(c->a, rows, rows_bytes);
     mem_free(c->a, wide, wide_bytes);
     if (query != NULL) {
         mem_free_aligned(c->a, query, c->query_bytes + 1, MEM_ALIGN_VECTOR);

@@ -3,10 +3,10 @@
 #define GREBE_INDEX_GRAPH_ENTRIES_H
 
 /*
- * Where walks begin: a random sample of 2 sqrt(n) nodes. Their code rows lie in one block, in groups around some of them
- * (pivots), so that a query measures the pivots and the members of a few groups: no walk at random addresses. Groups
- * depend on the set of entries alone, not on the order in which they came. Entries that are in no group yet stand at
- * the end and are all measured.
+ * Where walks begin: a random sample of 2 sqrt(n) nodes. Their code rows lie in one block, in groups around some of
+ * them (pivots), so that a query measures the pivots and the members of a few groups: no walk at random addresses.
+ * Groups depend on the set of entries alone, not on the order in which they came. Entries that are in no group yet
+ * stand at the end and are all measured.
  */
 
 #include "index/graph_codes.h"
@@ -39,7 +39,7 @@ void graph_entries_refresh(struct graph_entries *e, const struct graph_codes *c)
 /** Whether many entries are in no group. */
 bool graph_entries_are_loose(const struct graph_entries *e);
 /** Put all entries into groups. Without memory for it there are none, and a query measures all entries. */
-void graph_entries_group(struct graph_entries *e, const struct graph_codes *c, const struct index_store *s);
+void graph_entries_group(struct graph_entries *e, const struct graph_codes *c);
 
 /** The nearest entries, or nearly so. starts has GRAPH_STARTS places. @return How many. */
 uint32_t graph_entries_nearest(const struct graph_entries *e, const struct graph_codes *c, const void *query,

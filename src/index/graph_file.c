@@ -31,21 +31,20 @@ grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_er
         return GREBE_OK;
     }
     GREBE_TRY(index_writer_section(w, "entries", g->entries.ids, g->entries.n * sizeof *g->entries.ids, err));
+    GREBE_TRY(index_writer_section(w, "entrows", g->entries.rows, (uint64_t)g->entries.n * g->entries.stride, err));
     GREBE_TRY(index_writer_section(w, "links", g->links, (uint64_t)g->n * g->width * sizeof *g->links, err));
     GREBE_TRY(graph_codes_save(&g->codes, w, err));
     if (!g->options.has_no_rows) {
         GREBE_TRY(index_store_save(&g->store, w, err));
     }
-    if (g->n_removed > 0) {
-        GREBE_TRY(index_writer_section(w, "removed", g->removed, g->removed_words * sizeof *g->removed, err));
-    }
+    GREBE_TRY(index_bits_save(&g->removed, "removed", w, err));
 out:
     return st;
 }
 
 /* ---- load ---- */
 
-grebe_status graph_options_read(const struct index_file *f, struct graph_options *out, grebe_error *err)
+static grebe_status read_options(const struct index_file *f, struct graph_options *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     uint64_t v = 0;
@@ -82,8 +81,8 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
         return st;
     }
     if (n_entries > g->entries.room) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu", index_file_path(f),
-                          g->entries.room, (unsigned long long)n_entries);
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: field entries: expected at most %zu, found %llu",
+                          index_file_path(f), g->entries.room, (unsigned long long)n_entries);
     }
     memcpy(g->entries.ids, data, (size_t)n_entries * sizeof *g->entries.ids);
     for (uint32_t i = 0; i < n_entries; i++) {
@@ -93,44 +92,19 @@ static grebe_status load_entries(struct graph *g, const struct index_file *f, ui
                               index_file_path(f), (unsigned long long)n, id, i);
         }
     }
-    g->entries.n = (uint32_t)n_entries;
-    graph_entries_refresh(&g->entries, &g->codes);
-    graph_entries_group(&g->entries, &g->codes, &g->store);
-    return GREBE_OK;
-}
-
-static grebe_status load_removed(struct graph *g, const struct index_file *f, uint64_t n, grebe_error *err)
-{
-    const void *data = NULL;
-    uint64_t len = 0;
-    if (!index_file_has(f, "removed")) {
-        return GREBE_OK;
-    }
-    grebe_status st = index_file_section(f, "removed", UINT64_MAX, &data, &len, err);
+    /* their code rows stand together in the file: no page is read for each of them */
+    st = index_file_section(f, "entrows", n_entries * g->entries.stride, &data, NULL, err);
     if (st != GREBE_OK) {
         return st;
     }
-    if (len % sizeof *g->removed != 0 || len / sizeof *g->removed > (n + 63) / 64) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected at most %llu words, found %llu bytes",
-                          index_file_path(f), (unsigned long long)((n + 63) / 64), (unsigned long long)len);
-    }
-    g->removed = mem_alloc(g->a, (size_t)len);
-    if (g->removed == NULL) {
-        return mem_fail(err, (size_t)len, "the removed rows of an index");
-    }
-    memcpy(g->removed, data, (size_t)len);
-    g->removed_words = (size_t)len / sizeof *g->removed;
-    for (size_t i = 0; i < g->removed_words; i++) {
-        if (i == n / 64 && g->removed[i] >> (n % 64) != 0) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: section removed: expected rows below %llu", index_file_path(f),
-                              (unsigned long long)n);
-        }
-        g->n_removed += (uint32_t)__builtin_popcountll(g->removed[i]);
-    }
+    memcpy(g->entries.rows, data, (size_t)n_entries * g->entries.stride);
+    g->entries.n = (uint32_t)n_entries;
+    graph_entries_group(&g->entries, &g->codes);
     return GREBE_OK;
 }
 
-grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe_error *err)
+/* Fill a new, empty index from the file. */
+static grebe_status fill(struct graph_index *x, const struct index_file *f, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph *g = &x->graph;
@@ -142,7 +116,8 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
         return GREBE_OK;
     }
     if (g->a == NULL) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0", index_file_path(f));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected rows of at least 1 component, found 0",
+                          index_file_path(f));
     }
     GREBE_TRY(index_file_section(f, "links", n * g->width * sizeof *g->links, &links, NULL, err));
     if (!g->options.has_no_rows) {
@@ -155,10 +130,44 @@ grebe_status graph_index_fill(struct graph_index *x, struct index_file *f, grebe
         GREBE_TRY(graph_codes_load(&g->codes, f, n, err));
     }
     GREBE_TRY(load_entries(g, f, n, n_entries, err));
-    GREBE_TRY(load_removed(g, f, n, err));
+    GREBE_TRY(index_bits_load(&g->removed, "removed", f, n, err));
     g->links = links;
     g->file = f;
     g->n = (uint32_t)n;
 out:
+    return st;
+}
+
+/* Before anything is made of it: a wrong number here is the file's fault. */
+static grebe_status check_config(const struct index_config *c, const struct index_file *f, grebe_error *err)
+{
+    uint32_t dim_max = c->elem == VECTOR_I8 || c->elem == VECTOR_U8 ? VECTOR_INT_DIM_MAX : INDEX_DIM_MAX;
+    if (c->dim > dim_max) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: rows of %u components: expected at most %u", index_file_path(f),
+                          c->dim, dim_max);
+    }
+    if (vector_distance_ops(c->metric, c->elem) == NULL) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: no distance %d between rows of type %d", index_file_path(f),
+                          (int)c->metric, (int)c->elem);
+    }
+    return GREBE_OK;
+}
+
+grebe_status graph_index_load(grebe_context *ctx, const struct index_config *config, const struct index_ops *ops,
+                              const struct index_param *search_params, size_t n_search_params,
+                              struct index_file *file, struct index **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct graph_options o = { 0 };
+    struct graph_index *x = NULL;
+    *out = NULL;
+    GREBE_TRY(check_config(config, file, err));
+    GREBE_TRY(read_options(file, &o, err));
+    GREBE_TRY(graph_index_new(ctx, config, ops, &o, search_params, n_search_params, &x, err));
+    GREBE_TRY(fill(x, file, err));
+    *out = &x->head;
+    x = NULL;
+out:
+    graph_index_free(x == NULL ? NULL : &x->head);
     return st;
 }

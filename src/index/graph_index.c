@@ -68,7 +68,8 @@ static grebe_status bring_rows_back(struct graph *g, grebe_error *err)
     for (uint32_t i = 0; st == GREBE_OK && i < g->n; i += PIECE) {
         uint32_t n = g->n - i < PIECE ? g->n - i : PIECE;
         for (uint32_t k = 0; k < n; k++) {
-            graph_codes_decode(&g->codes, i + k, rows + (size_t)k * g->store.dim);
+            graph_codes_decode(&g->codes, g->codes.rows + (size_t)(i + k) * g->codes.stride,
+                               rows + (size_t)k * g->store.dim);
         }
         struct vector_rows part = { rows, g->store.dim * sizeof *rows, n, g->store.dim, VECTOR_F32 };
         st = index_store_append(&g->store, &part, err);
@@ -131,22 +132,7 @@ grebe_status graph_index_remove(struct index *ix, uint32_t position, grebe_error
 {
     struct graph *g = &((struct graph_index *)ix)->graph;
     assert(position < g->n);
-    size_t words = ((size_t)g->n + 63) / 64;
-    if (words > g->removed_words) {
-        uint64_t *more = mem_alloc_zero(g->a, words * sizeof *more);
-        if (more == NULL) {
-            return mem_fail(err, words * sizeof *more, "the removed rows of an index");
-        }
-        if (g->removed != NULL) {
-            memcpy(more, g->removed, g->removed_words * sizeof *more);
-            mem_free(g->a, g->removed, g->removed_words * sizeof *more);
-        }
-        g->removed = more;
-        g->removed_words = words;
-    }
-    g->n_removed += !graph_is_removed(g, position);
-    g->removed[position / 64] |= (uint64_t)1 << (position % 64);
-    return GREBE_OK;
+    return index_bits_set(&g->removed, position, err);
 }
 
 static grebe_status read_options(const struct graph_index *x, const struct index_search *s,
@@ -183,10 +169,15 @@ void graph_index_info(const struct index *ix, struct index_info *out)
 {
     const struct graph *g = &((const struct graph_index *)ix)->graph;
     size_t codes = g->codes.quant == GRAPH_QUANT_NONE ? 0 : g->codes.stride;
-    *out = (struct index_info){ .rows = g->n - g->n_removed, .removed = g->n_removed, .dim = ix->config.dim };
+    *out = (struct index_info){ .rows = g->n - g->removed.n_set, .removed = g->removed.n_set, .dim = ix->config.dim };
     out->bytes_vectors = (uint64_t)g->store.n * g->store.stride;
     out->bytes_codes = (uint64_t)g->codes.n * codes;
     out->bytes_links = (uint64_t)g->n * g->width * sizeof(uint32_t);
     out->bytes_other = g->entries.n * (g->codes.stride + sizeof(uint32_t)) +
-                       g->removed_words * sizeof(uint64_t);
+                       g->removed.n_words * sizeof(uint64_t);
+}
+
+const struct index_bits *graph_index_removed(const struct index *ix)
+{
+    return &((const struct graph_index *)ix)->graph.removed;
 }

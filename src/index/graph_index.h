@@ -19,19 +19,21 @@ grebe_status graph_index_new(grebe_context *ctx, const struct index_config *conf
                              const struct graph_options *options, const struct index_param *search_params,
                              size_t n_search_params, struct graph_index **out, grebe_error *err);
 void graph_index_free(struct index *ix);
-grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, const struct call *call, grebe_error *err);
+grebe_status graph_index_add(struct index *ix, const struct index_rows *rows, const struct call *call,
+                             grebe_error *err);
 grebe_status graph_index_remove(struct index *ix, uint32_t position, grebe_error *err);
 grebe_status graph_index_search(struct index *ix, const struct index_rows *queries, const struct index_search *s,
                                 uint32_t *positions, float *distances, grebe_error *err);
 grebe_status graph_index_range(struct index *ix, const struct index_rows *queries, float radius,
                                const struct index_search *s, struct index_ranges *out, grebe_error *err);
 void graph_index_info(const struct index *ix, struct index_info *out);
+const struct index_bits *graph_index_removed(const struct index *ix);
 
 /* Files (graph_file.c). */
 grebe_status graph_index_save(struct index *ix, struct index_writer *w, grebe_error *err);
-/** Options of building as the file has them. */
-grebe_status graph_options_read(const struct index_file *file, struct graph_options *out, grebe_error *err);
-/** Fill a new, empty index from the file, which stays open as long as the index. */
-grebe_status graph_index_fill(struct graph_index *x, struct index_file *file, grebe_error *err);
+/** What a kind's `load` does; the file stays open as long as the index. */
+grebe_status graph_index_load(grebe_context *ctx, const struct index_config *config, const struct index_ops *ops,
+                              const struct index_param *search_params, size_t n_search_params,
+                              struct index_file *file, struct index **out, grebe_error *err);
 
 #endif

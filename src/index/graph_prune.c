@@ -35,8 +35,8 @@ void graph_candidates_sort(struct graph_candidate *c, size_t n)
 }
 
 /* Whether one of the kept nodes stands nearer to c than the node in the middle does. */
-static bool is_shadowed(const struct index_store *s, float alpha, const struct graph_candidate *c,
-                        const uint32_t *kept, size_t n_kept)
+static bool is_shadowed(const struct index_store *s, float alpha, const struct graph_candidate *c, const uint32_t *kept,
+                        size_t n_kept)
 {
     enum { STEP = 8 };
     float d[STEP];

@@ -52,7 +52,7 @@ static grebe_status try_ef(const struct range_job *j, struct graph_walk *w, uint
     struct graph_rank r = { 0 };
     uint32_t starts[GRAPH_STARTS], rerank = 0;
     grebe_status st = GREBE_OK;
-    graph_rank_plan(g, &j->s->filter, ef, &ef, &rerank, &rank);
+    graph_rank_plan(g, &j->s->filter, ef, 1, &ef, &rerank, &rank);
     *is_done = true;
     if (rank.n_allowed == 0) {
         return GREBE_OK;

@@ -5,22 +5,32 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCAN_PIECE = 64, RERANK_MIN_SQ8 = 24, RERANK_MIN_SQ4 = 64, FEW = 512 };
+#include "index/index_exact.h"
 
-void graph_rank_plan(const struct graph *g, const struct index_filter *filter, size_t k, uint32_t *ef, uint32_t *rerank,
-                     struct graph_rank_job *out)
+enum { SCAN_PIECE = 64, RERANK_MORE_SQ8 = 8, RERANK_MIN_SQ4 = 64, FEW = 512 };
+
+/* About how many nanoseconds a walk takes whose pool has `ef` nodes: it measures half of the links of each. */
+static double walk_cost(const struct graph *g, double ef)
 {
-    uint64_t alive = g->n - g->n_removed;
+    enum { CODE_NS = 22, ROW_NS = 45 };
+    double visit = g->codes.quant != GRAPH_QUANT_NONE ? CODE_NS : ROW_NS;
+    return ef * g->width / 2 * visit;
+}
+
+void graph_rank_plan(const struct graph *g, const struct index_filter *filter, size_t k, uint64_t n_queries, uint32_t *ef,
+                     uint32_t *rerank, struct graph_rank_job *out)
+{
+    uint64_t alive = g->n - g->removed.n_set;
     *out = (struct graph_rank_job){ .g = g, .filter = filter, .n_allowed = alive };
     if (filter->words != NULL && filter->n_set < alive) {
         out->n_allowed = filter->n_set;
     }
-    out->is_thin = filter->words != NULL || g->n_removed != 0;
+    out->is_thin = filter->words != NULL || g->removed.n_set != 0;
     double wanted = (double)*ef > (double)k ? (double)*ef : (double)k;
     if (*rerank == 0) {
         bool is_coarse = g->codes.quant == GRAPH_QUANT_SQ4;
-        size_t few = is_coarse ? RERANK_MIN_SQ4 : RERANK_MIN_SQ8;
-        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : 2 * k) : INDEX_ROWS_MAX;
+        size_t few = is_coarse ? RERANK_MIN_SQ4 : k < INDEX_ROWS_MAX ? k + RERANK_MORE_SQ8 : INDEX_ROWS_MAX;
+        size_t many = k < INDEX_ROWS_MAX / 4 ? (is_coarse ? 4 * k : k + k / 2) : INDEX_ROWS_MAX;
         *rerank = (uint32_t)(many < few ? few : many);
     }
     if (*rerank < k) {
@@ -32,12 +42,14 @@ void graph_rank_plan(const struct graph *g, const struct index_filter *filter, s
     }
     /* so many of the pool's nodes are allowed when the filter knows nothing of distances */
     wanted = wanted * (double)g->n / (double)out->n_allowed;
-    /* a walk measures about half of the links of every node in the pool */
-    out->is_scan = wanted * g->width / 2 >= (double)out->n_allowed || wanted >= (double)g->n;
+    out->is_scan = wanted >= (double)g->n ||
+                   (out->is_thin && walk_cost(g, wanted) >= index_exact_cost(&g->store, out->n_allowed, n_queries)) ||
+                   wanted * g->width / 2 >= (double)out->n_allowed;
     *ef = out->is_scan ? 1 : (uint32_t)wanted;
 }
 
-grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k, grebe_error *err)
+grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k,
+                             grebe_error *err)
 {
     size_t most = k < j->n_allowed ? k : (size_t)j->n_allowed;
     *r = (struct graph_rank){ .a = j->g->a };

@@ -29,9 +29,10 @@ struct graph_rank {
 /**
  * Raise ef to k and to what is needed to meet enough allowed nodes, fill in the default of rerank, decide on a scan.
  */
-void graph_rank_plan(const struct graph *g, const struct index_filter *filter, size_t k, uint32_t *ef, uint32_t *rerank,
-                     struct graph_rank_job *out);
-grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k, grebe_error *err);
+void graph_rank_plan(const struct graph *g, const struct index_filter *filter, size_t k, uint64_t n_queries, uint32_t *ef,
+                     uint32_t *rerank, struct graph_rank_job *out);
+grebe_status graph_rank_init(struct graph_rank *r, const struct graph_rank_job *j, size_t ef, size_t k,
+                             grebe_error *err);
 void graph_rank_release(struct graph_rank *r); /* idempotent */
 
 /**

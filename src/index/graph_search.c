@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "index/graph_rank.h"
+#include "index/index_exact.h"
 
 enum {
-    LANES = 4, /* walks that run together on one thread */
+    LANES = 4,         /* walks that run together on one thread */
     QUERIES_PIECE = 32 /* that one thread takes at a time */
 };
 
@@ -65,7 +66,8 @@ static grebe_status search_piece(void *arg, size_t piece, grebe_error *err)
             if (!j->rank.is_scan) {
                 w->watch = (uint32_t)j->s->k;
                 w->patience = j->o.patience;
-                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts, graph_entries_nearest(&g->entries, &g->codes, q, starts));
+                graph_walk_begin(w, &view, q, j->o.ef, j->keep, starts,
+                                 graph_entries_nearest(&g->entries, &g->codes, q, starts));
             }
         }
         if (!j->rank.is_scan) {
@@ -87,14 +89,16 @@ out:
 }
 
 grebe_status graph_search(struct graph *g, const struct vector_rows *queries, const struct index_search *s,
-                          const struct graph_search_options *o, uint32_t *positions, float *distances,
-                          grebe_error *err)
+                          const struct graph_search_options *o, uint32_t *positions, float *distances, grebe_error *err)
 {
     struct job j = { .g = g, .queries = queries, .s = s, .o = *o, .positions = positions, .distances = distances };
     if (s->k == 0 || queries->n == 0) {
         return GREBE_OK;
     }
-    graph_rank_plan(g, &s->filter, s->k, &j.o.ef, &j.o.rerank, &j.rank);
+    graph_rank_plan(g, &s->filter, s->k, queries->n, &j.o.ef, &j.o.rerank, &j.rank);
+    if (j.rank.is_scan && g->store.n == g->n) { /* an index without its rows scans codes below */
+        return index_exact_search(g->ctx, &g->store, &g->removed, queries, s, positions, distances, err);
+    }
     j.keep = j.o.ef;
     if (g->codes.quant != GRAPH_QUANT_NONE && !j.rank.is_scan && j.o.rerank > j.o.ef) {
         j.keep = j.o.rerank < g->n ? j.o.rerank : g->n;

@@ -9,7 +9,8 @@
 
 struct graph_search_options {
     uint32_t ef;       /* raised to k */
-    uint32_t rerank;   /* how many of the walk's nodes are ranked by their rows; 0: max(2k, 24) with codes of 8 bits, max(4k, 64) of 4 */
+    uint32_t rerank;   /* how many of the walk's nodes are ranked by their rows; 0: max(1.5 k, k + 8) with codes of 8
+                          bits, max(4k, 64) of 4 */
     uint32_t patience; /* 0: none */
 };
 

@@ -16,7 +16,10 @@ graph_walk_fn graph_walk_of(enum cpu_simd level)
     return level >= CPU_AVX2 ? graph_walk_avx2() : run_walks;
 }
 
-static size_t pool_room(uint32_t keep) { return ((size_t)keep + 7) / 8 * 8 + 8; }
+static size_t pool_room(uint32_t keep)
+{
+    return ((size_t)keep + 7) / 8 * 8 + 8;
+}
 
 static void release_pool(struct graph_walk *w)
 {
@@ -132,8 +135,8 @@ static void clear_visited(struct graph_walk *w, uint32_t n)
     w->n_new = 0;
 }
 
-void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const void *query, uint32_t ef,
-                      uint32_t keep, const uint32_t *starts, uint32_t n_starts)
+void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const void *query, uint32_t ef, uint32_t keep,
+                      const uint32_t *starts, uint32_t n_starts)
 {
     keep = keep < ef ? ef : keep;
     assert(ef >= 1 && keep <= w->keep_room && n_starts <= GRAPH_WIDTH_MAX);

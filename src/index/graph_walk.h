@@ -48,7 +48,7 @@ struct graph_walk {
     const void *query;
     uint32_t current; /* the node whose links are read next; ~0: none */
     uint32_t watch, patience, n_expanded, n_at_change;
-    bool is_corrupt; /* a link pointed outside of the graph */
+    bool is_corrupt;                       /* a link pointed outside of the graph */
     unsigned char *query_row, *query_code; /* room for a query in its two forms */
     float *query_wide;
     size_t query_row_bytes, query_code_bytes, query_wide_n;
@@ -64,8 +64,8 @@ void graph_walk_release(struct graph_walk *w); /* idempotent */
 
 /** Begin a walk at some nodes (at most GRAPH_WIDTH_MAX, all below n; doubles are dropped). keep: what was reserved at
  *  most; raised to ef. */
-void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const void *query, uint32_t ef,
-                      uint32_t keep, const uint32_t *starts, uint32_t n_starts);
+void graph_walk_begin(struct graph_walk *w, const struct graph_view *g, const void *query, uint32_t ef, uint32_t keep,
+                      const uint32_t *starts, uint32_t n_starts);
 
 /** Run begun walks to their ends; at most GRAPH_WALK_LANES. The result is the pool; ids without GRAPH_EXPANDED. */
 typedef void (*graph_walk_fn)(const struct graph_view *g, struct graph_walk *const *walks, size_t n);

@@ -5,10 +5,16 @@
 
 #include "index/graph_walk_loop.h"
 
-graph_walk_fn graph_walk_avx2(void) { return run_walks; }
+graph_walk_fn graph_walk_avx2(void)
+{
+    return run_walks;
+}
 
 #else
 
-graph_walk_fn graph_walk_avx2(void) { return NULL; }
+graph_walk_fn graph_walk_avx2(void)
+{
+    return NULL;
+}
 
 #endif

@@ -10,7 +10,10 @@
 #include <immintrin.h>
 #endif
 
-static inline void fetch(const void *p) { __builtin_prefetch(p, 0, 3); }
+static inline void fetch(const void *p)
+{
+    __builtin_prefetch(p, 0, 3);
+}
 
 static inline void fetch_links(const struct graph_view *g, uint32_t id)
 {
@@ -132,8 +135,8 @@ static inline void measure_new(const struct graph_view *g, struct graph_walk *w)
         d[i] = __builtin_inff();
     }
     for (uint32_t i = 0; i < m; i += 8) {
-        unsigned hits = (unsigned)_mm256_movemask_ps(
-            _mm256_cmp_ps(_mm256_loadu_ps(d + i), _mm256_broadcast_ss(limit), _CMP_LT_OQ));
+        unsigned hits =
+            (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(d + i), _mm256_broadcast_ss(limit), _CMP_LT_OQ));
         for (; hits != 0; hits &= hits - 1) {
             uint32_t j = i + (uint32_t)__builtin_ctz(hits);
             if (d[j] < *limit) {

@@ -74,6 +74,7 @@ struct index_info {
 };
 
 struct index;
+struct index_bits; /* index_bits.h */
 
 struct index_ops {
     const char *name;
@@ -102,6 +103,8 @@ struct index_ops {
     grebe_status (*load)(grebe_context *ctx, const struct index_config *config, struct index_file *file,
                          struct index **out, grebe_error *err);
     void (*info)(const struct index *ix, struct index_info *out);
+    /** Which rows were removed. */
+    const struct index_bits *(*removed)(const struct index *ix);
 };
 
 /** Head of every index. */

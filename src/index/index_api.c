@@ -91,6 +91,7 @@ grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, 
         return st;
     }
     x->threads = threads;
+    x->ids.removed = x->ix->ops->removed(x->ix);
     *out = x;
     return GREBE_OK;
 }
@@ -138,15 +139,16 @@ grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *ro
     }
     size_t before = index->ids.n;
     grebe_status st = GREBE_OK;
-    if (rows->rows > INDEX_ROWS_MAX - before) {
+    uint64_t n = rows->struct_size < offsetof(grebe_vectors, dim) ? 0 : rows->rows;
+    if (n > INDEX_ROWS_MAX - before) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "rows: expected at most %d in an index, found %zu and %" PRIu64 " more",
-                          INDEX_ROWS_MAX, before, rows->rows);
+                          INDEX_ROWS_MAX, before, n);
     }
     GREBE_TRY(index_input_take(index, rows, "row", &in, err));
-    if (rows->rows == 0) {
+    if (n == 0) {
         goto out;
     }
-    GREBE_TRY(index_ids_add(&index->ids, ids, (size_t)rows->rows, err));
+    GREBE_TRY(index_ids_add(&index->ids, ids, (size_t)n, err));
     st = index->ix->ops->add(index->ix, &in.rows, &call, err);
     if (st != GREBE_OK) {
         index_ids_cut(&index->ids, before);
@@ -167,7 +169,6 @@ grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, 
             continue;
         }
         st = index->ix->ops->remove(index->ix, position, err);
-        st = st == GREBE_OK ? index_ids_remove(&index->ids, position, err) : st;
         done += st == GREBE_OK;
     }
     if (n_removed != NULL) {

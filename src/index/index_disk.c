@@ -14,9 +14,6 @@ static grebe_status save_ids(const struct index_ids *t, struct index_writer *w, 
     if (st == GREBE_OK && ids != NULL) {
         st = index_writer_section(w, "ids", ids, t->n * sizeof *ids, err);
     }
-    if (st == GREBE_OK && t->removed != NULL) {
-        st = index_writer_section(w, "gone", t->removed, t->removed_words * sizeof *t->removed, err);
-    }
     return st;
 }
 
@@ -57,23 +54,6 @@ static grebe_status load_ids(struct index_ids *t, const struct index_file *f, ui
         }
         index_ids_map(t, data, (size_t)n);
     }
-    if (!index_file_has(f, "gone")) {
-        return GREBE_OK;
-    }
-    st = index_file_section(f, "gone", UINT64_MAX, &data, &len, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    if (len % sizeof(uint64_t) != 0 || len / sizeof(uint64_t) > n / 64 + 1) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "section gone: expected at most %" PRIu64 " words, found %" PRIu64 " bytes",
-                          n / 64 + 1, len);
-    }
-    t->removed = mem_alloc(t->a, (size_t)len);
-    if (t->removed == NULL) {
-        return mem_fail(err, (size_t)len, "removed rows");
-    }
-    memcpy(t->removed, data, (size_t)len);
-    t->removed_words = (size_t)(len / sizeof *t->removed);
     return GREBE_OK;
 }
 
@@ -114,6 +94,7 @@ grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool dee
     GREBE_TRY(load_config(x->file, &config, err));
     GREBE_TRY(index_ops_of(config.kind)->load(ctx, &config, x->file, &x->ix, err));
     x->ix->ops->info(x->ix, &info);
+    x->ids.removed = x->ix->ops->removed(x->ix);
     GREBE_TRY(load_ids(&x->ids, x->file, info.rows + info.removed, err));
     *out = x;
     x = NULL;

@@ -210,6 +210,17 @@ static grebe_status search_batch(struct exact_job *job, const struct vector_rows
                                                                        : exact_by_rows(job, err);
 }
 
+/* Measured on Zen 2: a tile's row costs 0.03 ns a component and its packing, shared by the queries, 0.6; a row by itself
+ * waits for memory. */
+double index_exact_cost(const struct index_store *store, uint64_t rows, uint64_t n_queries)
+{
+    const double dim = (double)store->dim;
+    const bool has_tiles = store->elem != VECTOR_BIT && n_queries >= TILE_QUERIES_MIN;
+    const double row = has_tiles ? 0.5 + dim * (0.03 + 0.6 / (double)n_queries) : 8 + (double)store->stride * 0.03;
+
+    return (double)rows * row;
+}
+
 grebe_status index_exact_search(grebe_context *ctx, const struct index_store *store, const struct index_bits *removed,
                                 const struct vector_rows *queries, const struct index_search *s, uint32_t *positions,
                                 float *distances, grebe_error *err)

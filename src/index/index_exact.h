@@ -26,6 +26,12 @@ grebe_status index_list_make(const grebe_allocator *a, uint64_t n_rows, const st
                              const struct index_filter *filter, struct index_list *out, grebe_error *err);
 void index_list_release(struct index_list *l); /* idempotent */
 
+/**
+ * About how many nanoseconds an exact search of `rows` rows costs for one of n queries, so that a kind can tell when it
+ * is the cheaper way. Relative to index_walk figures of the same machine class, which is what matters.
+ */
+double index_exact_cost(const struct index_store *store, uint64_t rows, uint64_t n_queries);
+
 /** As index_ops.search. */
 grebe_status index_exact_search(grebe_context *ctx, const struct index_store *store, const struct index_bits *removed,
                                 const struct vector_rows *queries, const struct index_search *s, uint32_t *positions,

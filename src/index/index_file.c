@@ -70,8 +70,9 @@ static grebe_status check_tags(const struct index_file *f, const unsigned char *
             is_good = memcmp(tag, entries + j * entry_bytes, sizeof(index_tag)) != 0;
         }
         if (!is_good) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: name %u of the table at %llu: expected a name of its own, found %s",
-                              f->file->path, i, (unsigned long long)f->table_offset,
+            return GREBE_FAIL(err, GREBE_ECORRUPT,
+                              "%s: name %u of the table at %llu: expected a name of its own, found %s", f->file->path,
+                              i, (unsigned long long)f->table_offset,
                               error_quote(quoted, sizeof quoted, tag, sizeof(index_tag)));
         }
     }
@@ -87,10 +88,11 @@ static grebe_status check_sections(const struct index_file *f, grebe_error *err)
         uint64_t offset = load_le64(e + 8);
         uint64_t len = load_le64(e + 16);
         if (offset % INDEX_FILE_ALIGN != 0 || offset < end || !range_fits_u64(offset, len, f->table_offset)) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT,
-                              "%s: section %.8s: expected %llu bytes at a multiple of %d in [%llu, %llu), found at %llu",
-                              f->file->path, (const char *)e, (unsigned long long)len, INDEX_FILE_ALIGN,
-                              (unsigned long long)end, (unsigned long long)f->table_offset, (unsigned long long)offset);
+            return GREBE_FAIL(
+                err, GREBE_ECORRUPT,
+                "%s: section %.8s: expected %llu bytes at a multiple of %d in [%llu, %llu), found at %llu",
+                f->file->path, (const char *)e, (unsigned long long)len, INDEX_FILE_ALIGN, (unsigned long long)end,
+                (unsigned long long)f->table_offset, (unsigned long long)offset);
         }
         end = offset + len;
     }
@@ -120,8 +122,9 @@ static grebe_status check_table(struct index_file *f, grebe_error *err)
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected an index file, found other bytes at 0", path);
     }
     if (memcmp(t, INDEX_MAGIC, INDEX_MAGIC_BYTES) != 0) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected the table of an index in the last %d of %llu bytes: the file is cut off?",
-                          path, INDEX_FILE_ALIGN, (unsigned long long)f->map->len);
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s: expected the table of an index in the last %d of %llu bytes: the file is cut off?", path,
+                          INDEX_FILE_ALIGN, (unsigned long long)f->map->len);
     }
     uint32_t version = load_le32(t + INDEX_TABLE_VERSION);
     if (version > INDEX_FILE_VERSION) {
@@ -138,10 +141,11 @@ static grebe_status check_table(struct index_file *f, grebe_error *err)
     f->n_sections = load_le32(t + INDEX_TABLE_N_SECTIONS);
     uint64_t bytes = load_le64(t + INDEX_TABLE_BYTES);
     if (version == 0 || f->n_fields > INDEX_FIELDS_MAX || f->n_sections > INDEX_SECTIONS_MAX || bytes != f->map->len) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT,
-                          "%s: table at %llu: version %u, %u fields of %d, %u sections of %d, %llu bytes, the file has %llu",
-                          path, (unsigned long long)f->table_offset, version, f->n_fields, INDEX_FIELDS_MAX,
-                          f->n_sections, INDEX_SECTIONS_MAX, (unsigned long long)bytes, (unsigned long long)f->map->len);
+        return GREBE_FAIL(
+            err, GREBE_ECORRUPT,
+            "%s: table at %llu: version %u, %u fields of %d, %u sections of %d, %llu bytes, the file has %llu", path,
+            (unsigned long long)f->table_offset, version, f->n_fields, INDEX_FIELDS_MAX, f->n_sections,
+            INDEX_SECTIONS_MAX, (unsigned long long)bytes, (unsigned long long)f->map->len);
     }
     return GREBE_OK;
 }
@@ -192,7 +196,10 @@ void index_file_close(struct index_file *f)
     mem_free(f->ctx->a, f, sizeof *f);
 }
 
-const char *index_file_path(const struct index_file *f) { return f->file->path; }
+const char *index_file_path(const struct index_file *f)
+{
+    return f->file->path;
+}
 
 grebe_status index_file_uint(const struct index_file *f, const char *tag, uint64_t min, uint64_t max, uint64_t *out,
                              grebe_error *err)

@@ -138,5 +138,7 @@ static void flat_info(const struct index *ix, struct index_info *out)
                                .dim = f->store.dim};
 }
 
+static const struct index_bits *flat_removed(const struct index *ix) { return &((const struct flat *)ix)->removed; }
+
 const struct index_ops index_flat_ops = {"flat",      INDEX_FLAT,  flat_create, flat_free, flat_add, flat_remove,
-                                         flat_search, flat_range,  flat_save,   flat_load, flat_info};
+                                         flat_search, flat_range,  flat_save,   flat_load, flat_info, flat_removed};

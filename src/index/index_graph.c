@@ -16,14 +16,15 @@ static const struct index_param build_params[] = {
       "codes that are walked over" },
     { "rerank", INDEX_PARAM_CHOICE, offsetof(struct graph_options, has_no_rows), 0, 1, 0, reranks,
       "rows for the last ranking; none: distances come from the codes" },
-    { "seed", INDEX_PARAM_UINT, offsetof(struct graph_options, seed), 0, UINT32_MAX, 1, NULL, "of the order of insertion" },
+    { "seed", INDEX_PARAM_UINT, offsetof(struct graph_options, seed), 0, UINT32_MAX, 1, NULL,
+      "of the order of insertion" },
 };
 
 static const struct index_param search_params[] = {
     { "ef", INDEX_PARAM_UINT, offsetof(struct graph_search_options, ef), 1, INDEX_ROWS_MAX, 96, NULL,
       "pool of the walk" },
     { "rerank", INDEX_PARAM_UINT, offsetof(struct graph_search_options, rerank), 0, INDEX_ROWS_MAX, 0, NULL,
-      "rows that are ranked again; 0: the larger of 2k and 24, with sq4 of 4k and 64" },
+      "rows that are ranked again; 0: the larger of 1.5 k and k + 8, with sq4 of 4k and 64" },
     { "patience", INDEX_PARAM_UINT, offsetof(struct graph_search_options, patience), 0, INDEX_ROWS_MAX, 0, NULL,
       "steps without a nearer k after which the walk ends; 0: no such end" },
 };
@@ -47,22 +48,7 @@ static grebe_status graph_create(grebe_context *ctx, const struct index_config *
 static grebe_status graph_load(grebe_context *ctx, const struct index_config *config, struct index_file *file,
                                struct index **out, grebe_error *err)
 {
-    struct graph_options o = { 0 };
-    struct graph_index *x = NULL;
-    *out = NULL;
-    grebe_status st = graph_options_read(file, &o, err);
-    if (st == GREBE_OK) {
-        st = graph_index_new(ctx, config, &index_graph_ops, &o, search_params, N_OF(search_params), &x, err);
-    }
-    if (st == GREBE_OK) {
-        st = graph_index_fill(x, file, err);
-    }
-    if (st != GREBE_OK) {
-        graph_index_free(x == NULL ? NULL : &x->head);
-        return st;
-    }
-    *out = &x->head;
-    return GREBE_OK;
+    return graph_index_load(ctx, config, &index_graph_ops, search_params, N_OF(search_params), file, out, err);
 }
 
 const struct index_ops index_graph_ops = { .name = "graph",
@@ -75,4 +61,5 @@ const struct index_ops index_graph_ops = { .name = "graph",
                                            .range = graph_index_range,
                                            .save = graph_index_save,
                                            .load = graph_load,
-                                           .info = graph_index_info };
+                                           .info = graph_index_info,
+                                           .removed = graph_index_removed };

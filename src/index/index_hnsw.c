@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kind `hnsw`, in the words of its users: M, ef_construction, ef. A walk over the rows themselves. The upper levels
- * of the original are replaced by the entries of the flat graph, which are nearer and cheaper (docs/internals/graph_index.md).
+ * of the original are replaced by the entries of the flat graph, which are nearer and cheaper
+ * (docs/internals/graph_index.md).
  */
 #include "index/graph_index.h"
 
@@ -50,24 +51,9 @@ static grebe_status hnsw_create(grebe_context *ctx, const struct index_config *c
 }
 
 static grebe_status hnsw_load(grebe_context *ctx, const struct index_config *config, struct index_file *file,
-                              struct index **out, grebe_error *err)
+                               struct index **out, grebe_error *err)
 {
-    struct graph_options o = { 0 };
-    struct graph_index *x = NULL;
-    *out = NULL;
-    grebe_status st = graph_options_read(file, &o, err);
-    if (st == GREBE_OK) {
-        st = graph_index_new(ctx, config, &index_hnsw_ops, &o, search_params, N_OF(search_params), &x, err);
-    }
-    if (st == GREBE_OK) {
-        st = graph_index_fill(x, file, err);
-    }
-    if (st != GREBE_OK) {
-        graph_index_free(x == NULL ? NULL : &x->head);
-        return st;
-    }
-    *out = &x->head;
-    return GREBE_OK;
+    return graph_index_load(ctx, config, &index_hnsw_ops, search_params, N_OF(search_params), file, out, err);
 }
 
 const struct index_ops index_hnsw_ops = { .name = "hnsw",
@@ -80,4 +66,5 @@ const struct index_ops index_hnsw_ops = { .name = "hnsw",
                                           .range = graph_index_range,
                                           .save = graph_index_save,
                                           .load = hnsw_load,
-                                          .info = graph_index_info };
+                                          .info = graph_index_info,
+                                           .removed = graph_index_removed };

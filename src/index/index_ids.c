@@ -20,7 +20,6 @@ void index_ids_release(struct index_ids *t)
 {
     drop_slots(t);
     mem_free(t->a, t->ids, t->capacity * sizeof *t->ids);
-    mem_free(t->a, t->removed, t->removed_words * sizeof *t->removed);
     *t = (struct index_ids){ .a = t->a };
 }
 
@@ -138,25 +137,9 @@ void index_ids_cut(struct index_ids *t, size_t n)
     }
 }
 
-grebe_status index_ids_remove(struct index_ids *t, uint32_t position, grebe_error *err)
-{
-    size_t words = (t->n + 63) / 64;
-    if (words > t->removed_words) {
-        uint64_t *grown = mem_resize(t->a, t->removed, t->removed_words * sizeof *grown, words * sizeof *grown);
-        if (grown == NULL) {
-            return mem_fail(err, words * sizeof *grown, "removed rows");
-        }
-        memset(grown + t->removed_words, 0, (words - t->removed_words) * sizeof *grown);
-        t->removed = grown;
-        t->removed_words = words;
-    }
-    t->removed[position / 64] |= UINT64_C(1) << (position % 64);
-    return GREBE_OK;
-}
-
 bool index_ids_is_removed(const struct index_ids *t, uint32_t position)
 {
-    return position / 64 < t->removed_words && ((t->removed[position / 64] >> (position % 64)) & 1) != 0;
+    return t->removed != NULL && index_bits_has(t->removed, position);
 }
 
 uint32_t index_ids_find(const struct index_ids *t, int64_t id)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/alloc.h"
+#include "index/index_bits.h"
 
 struct index_ids {
     const grebe_allocator *a;
@@ -20,8 +20,7 @@ struct index_ids {
     size_t n, capacity;
     uint32_t *slots;     /* positions + 1 by hash; 0: empty; NULL: not made */
     size_t n_slots;
-    uint64_t *removed; /* a bit for each position; NULL: none was removed */
-    size_t removed_words;
+    const struct index_bits *removed; /* of the index, borrowed; NULL: nothing is */
 };
 
 void index_ids_init(struct index_ids *t, const grebe_allocator *a);
@@ -34,8 +33,6 @@ grebe_status index_ids_add(struct index_ids *t, const int64_t *ids, size_t n, gr
 void index_ids_cut(struct index_ids *t, size_t n);
 /** Make the table from ids to positions, if it is not there: index_ids_find() needs it. GREBE_ECORRUPT: an id comes twice. */
 grebe_status index_ids_prepare(struct index_ids *t, grebe_error *err);
-/** The row of this position is gone: its id is not found any more. */
-grebe_status index_ids_remove(struct index_ids *t, uint32_t position, grebe_error *err);
 bool index_ids_is_removed(const struct index_ids *t, uint32_t position);
 /** Position of an id; UINT32_MAX: not there, or removed. */
 uint32_t index_ids_find(const struct index_ids *t, int64_t id);

@@ -22,16 +22,30 @@ static grebe_status fail_component(const char *what, uint64_t row, uint32_t comp
                       component, isnan(found) ? "NaN" : found > 0 ? "infinity" : "-infinity");
 }
 
-/* All exponent bits set: infinite or NaN. Adding 0 * x keeps what is not finite, and is one vector instruction. */
-static bool is_finite_f32(const float *v, size_t n)
+/* Exponents: of what is infinite or NaN; of 2^55, whose square fits into float32 as often as a row has components. */
+enum { NOT_FINITE = 0x7f800000, LONG = (127 + 55) << 23 };
+
+/* Each component below that. Adding is one vector instruction. */
+static bool is_below_f32(const float *v, size_t n, uint32_t exponent)
 {
-    float sum = 0;
+    uint32_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t bits = 0;
         memcpy(&bits, v + i, sizeof bits);
-        sum += (bits & 0x7f800000u) == 0x7f800000u ? 1.0f : 0.0f;
+        sum |= (bits & 0x7f800000u) >= exponent ? 1u : 0u;
     }
     return sum == 0;
+}
+
+/*
+ * Rows compared by inner product have squares that float32 can add up: then, by Cauchy and Schwarz, no product of two of
+ * them overflows, wherever its sum is cut, and no distance is a difference of infinities.
+ */
+static grebe_status check_length(const char *what, uint64_t row, double squares, grebe_error *err)
+{
+    return squares < 3.4e38 ? GREBE_OK
+                            : GREBE_FAIL(err, GREBE_EINVAL, "%s %" PRIu64 ": expected a length below 1.8e19, found %g", what,
+                                         row, sqrt(squares));
 }
 
 static double component_of(enum vector_elem elem, const unsigned char *row, uint32_t i)
@@ -46,14 +60,17 @@ static double component_of(enum vector_elem elem, const unsigned char *row, uint
     return (double)f;
 }
 
-static grebe_status check_finite(const struct vector_rows *rows, const char *what, grebe_error *err)
+static grebe_status check_finite(const struct vector_rows *rows, bool is_product, const char *what, grebe_error *err)
 {
+    uint32_t limit = is_product ? LONG : NOT_FINITE;
+    grebe_status st = GREBE_OK;
     if (rows->elem == VECTOR_I8 || rows->elem == VECTOR_U8 || rows->elem == VECTOR_BIT) {
         return GREBE_OK;
     }
-    for (uint64_t r = 0; r < rows->n; r++) {
+    for (uint64_t r = 0; st == GREBE_OK && r < rows->n; r++) {
         const unsigned char *row = (const unsigned char *)rows->data + r * rows->stride;
-        if (rows->elem == VECTOR_F32 && is_finite_f32((const float *)(const void *)row, rows->dim)) {
+        double squares = 0;
+        if (rows->elem == VECTOR_F32 && is_below_f32((const float *)(const void *)row, rows->dim, limit)) {
             continue;
         }
         for (uint32_t i = 0; i < rows->dim; i++) {
@@ -61,9 +78,11 @@ static grebe_status check_finite(const struct vector_rows *rows, const char *wha
             if (!isfinite((float)v)) {
                 return fail_component(what, r, i, v, err);
             }
+            squares += v * v;
         }
+        st = is_product ? check_length(what, r, squares, err) : GREBE_OK;
     }
-    return GREBE_OK;
+    return st;
 }
 
 static grebe_status take_dense(const grebe_ann_index *index, const grebe_vectors *v, const char *what,
@@ -102,7 +121,7 @@ static grebe_status take_dense(const grebe_ann_index *index, const grebe_vectors
         out->rows.dense.data = out->copy;
         out->rows.dense.stride = packed;
     }
-    return check_finite(&out->rows.dense, what, err);
+    return check_finite(&out->rows.dense, index->ix->config.metric == VECTOR_IP, what, err);
 }
 
 /* ---- sparse ---- */
@@ -145,7 +164,7 @@ static grebe_status sort_rows(const grebe_vectors *v, const char *what, struct i
     int64_t *offsets = out->copy;
     struct term_value *pairs = (struct term_value *)(void *)(offsets + n_offsets);
     uint32_t *terms = (uint32_t *)(pairs + total);
-    float *values = (float *)(terms + total);
+    float *values = (float *)(void *)(terms + total);
     for (uint64_t r = 0; r < v->rows; r++) {
         size_t begin = (size_t)(v->offsets[r] - v->offsets[0]), n = (size_t)(v->offsets[r + 1] - v->offsets[r]);
         offsets[r] = (int64_t)begin;
@@ -187,11 +206,17 @@ static grebe_status take_sparse(const grebe_vectors *v, const char *what, struct
     for (uint64_t r = 0; r < v->rows; r++) {
         size_t n = (size_t)(v->offsets[r + 1] - v->offsets[r]);
         const float *values = v->values + v->offsets[r];
-        if (n != 0 && !is_finite_f32(values, n)) {
+        if (n != 0 && !is_below_f32(values, n, LONG)) {
+            double squares = 0;
             for (uint32_t i = 0; i < n; i++) {
                 if (!isfinite(values[i])) {
                     return fail_component(what, r, i, (double)values[i], err);
                 }
+                squares += (double)values[i] * (double)values[i];
+            }
+            grebe_status st = check_length(what, r, squares, err);
+            if (st != GREBE_OK) {
+                return st;
             }
         }
         is_sorted = is_sorted && (n == 0 || is_ascending(v->terms + v->offsets[r], n));

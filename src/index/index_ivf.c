@@ -29,7 +29,8 @@ static const struct index_param build_table[] = {
 };
 
 static const struct index_param search_table[] = {
-    {"nprobe", INDEX_PARAM_UINT, offsetof(struct ivf_search_params, nprobe), 1, 1 << 22, 32, NULL, "lists to look into"},
+    {"nprobe", INDEX_PARAM_UINT, offsetof(struct ivf_search_params, nprobe), 0, 1 << 22, 0, NULL,
+     "lists to look into, more under a filter; 0: a twelfth of them, at least those of 4,096 rows"},
     {"k_factor", INDEX_PARAM_REAL, offsetof(struct ivf_search_params, k_factor), 0, 1e6, 0, NULL,
      "candidates ranked for each result; 0: by the codes"},
 };
@@ -238,11 +239,25 @@ static grebe_status ivf_remove(struct index *ix, uint32_t position, grebe_error 
 
 /* ---- searching ---- */
 
+static grebe_status read_params(const struct ivf *x, const struct index_search *s, struct ivf_search_params *out,
+                                grebe_error *err)
+{
+    enum { LISTS_PER_PROBE = 12, ROWS_MIN = 4096 };
+    grebe_status st = index_params_fill(search_table, N_PARAMS(search_table), s->params, s->n_params, out, err);
+
+    if (st == GREBE_OK && out->nprobe == 0) {
+        const uint64_t few = x->store.n > ROWS_MIN ? (uint64_t)x->lists.n_lists * ROWS_MIN / x->store.n + 1 : x->lists.n_lists;
+
+        out->nprobe = (uint32_t)max_size(x->lists.n_lists / LISTS_PER_PROBE, (size_t)few);
+    }
+    return st;
+}
+
 static grebe_status ivf_find(struct index *ix, const struct index_rows *queries, const struct index_search *s,
                              uint32_t *positions, float *distances, grebe_error *err)
 {
     struct ivf_search_params p;
-    grebe_status st = index_params_fill(search_table, N_PARAMS(search_table), s->params, s->n_params, &p, err);
+    grebe_status st = read_params((struct ivf *)ix, s, &p, err);
 
     return st == GREBE_OK ? ivf_search((struct ivf *)ix, &queries->dense, s, &p, positions, distances, err) : st;
 }
@@ -251,7 +266,7 @@ static grebe_status ivf_find_range(struct index *ix, const struct index_rows *qu
                                    const struct index_search *s, struct index_ranges *out, grebe_error *err)
 {
     struct ivf_search_params p;
-    grebe_status st = index_params_fill(search_table, N_PARAMS(search_table), s->params, s->n_params, &p, err);
+    grebe_status st = read_params((struct ivf *)ix, s, &p, err);
 
     return st == GREBE_OK ? ivf_range((struct ivf *)ix, &queries->dense, radius, s, &p, out, err) : st;
 }
@@ -349,5 +364,7 @@ static void ivf_info(const struct index *ix, struct index_info *out)
                                .dim = x->store.dim};
 }
 
+static const struct index_bits *ivf_removed(const struct index *ix) { return &((const struct ivf *)ix)->removed; }
+
 const struct index_ops index_ivf_ops = {"ivf",    INDEX_IVF,      ivf_create, ivf_free, ivf_add, ivf_remove,
-                                        ivf_find, ivf_find_range, ivf_save,   ivf_load, ivf_info};
+                                        ivf_find, ivf_find_range, ivf_save,   ivf_load, ivf_info, ivf_removed};

@@ -14,9 +14,9 @@ enum index_param_type { INDEX_PARAM_UINT, INDEX_PARAM_REAL, INDEX_PARAM_CHOICE }
 struct index_param {
     const char *name;
     enum index_param_type type;
-    size_t offset;   /* of a uint32_t (UINT, CHOICE) or a double (REAL) in the struct that is filled */
-    double min, max; /* both allowed */
-    double fallback; /* the default */
+    size_t offset;              /* of a uint32_t (UINT, CHOICE) or a double (REAL) in the struct that is filled */
+    double min, max;            /* both allowed */
+    double fallback;            /* the default */
     const char *const *choices; /* NULL-terminated; the value is the index */
     const char *help;
 };

@@ -231,7 +231,13 @@ static void info(const struct index *ix, struct index_info *out)
     }
 }
 
+static const struct index_bits *removed(const struct index *ix)
+{
+    return &((const struct sparse_index *)ix)->removed;
+}
+
 const struct index_ops index_sparse_ops = {
     .name = "sparse", .kind = INDEX_SPARSE, .create = sparse_create, .free = sparse_free, .add = sparse_add,
     .remove = sparse_remove, .search = search, .range = range, .save = sparse_save, .load = sparse_load, .info = info,
+    .removed = removed,
 };

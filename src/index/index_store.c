@@ -93,9 +93,7 @@ static bool narrow(enum vector_elem elem, float v, unsigned char *dst)
     case VECTOR_I8:
         *dst = v >= -128 && v <= 127 ? (unsigned char)(int8_t)v : 0;
         return v >= -128 && v <= 127 && v == floorf(v);
-    case VECTOR_U8:
-        *dst = v >= 0 && v <= 255 ? (unsigned char)v : 0;
-        return v >= 0 && v <= 255 && v == floorf(v);
+    case VECTOR_U8: *dst = v >= 0 && v <= 255 ? (unsigned char)v : 0; return v >= 0 && v <= 255 && v == floorf(v);
     default: return false;
     }
 }

@@ -117,7 +117,9 @@ grebe_status index_writer_uint(struct index_writer *w, const char *tag, uint64_t
 grebe_status index_writer_real(struct index_writer *w, const char *tag, double v, grebe_error *err)
 {
     uint64_t bits;
-    assert(v - v == 0);
+    if (v - v != 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: field %s: expected a finite number", w->out->path, tag);
+    }
     memcpy(&bits, &v, sizeof bits);
     return index_writer_uint(w, tag, bits, err);
 }

@@ -308,12 +308,26 @@ size_t ivf_candidates(const struct ivf *x, const struct ivf_search_params *p, si
     return n < (double)x->store.n ? max_size((size_t)n, k) : (size_t)x->store.n;
 }
 
-/* Few rows pass: a plain scan of them costs less than the lists, and misses nothing. */
-static bool is_exact_cheaper(const struct ivf *x, const struct index_search *s, const struct ivf_search_params *p)
+/* Where few rows pass, more lists hold as many of them. */
+static uint32_t probes_under_filter(const struct ivf *x, const struct index_search *s, uint32_t nprobe)
 {
-    const uint64_t scanned = x->store.n / x->lists.n_lists * min_u64(p->nprobe, x->lists.n_lists) / 4;
+    const double share = (double)s->filter.n_set / (double)x->store.n;
+    const double wanted = share > 0 ? (double)nprobe / share : (double)x->lists.n_lists;
 
-    return p->nprobe >= x->lists.n_lists ? false : s->filter.words != NULL && s->filter.n_set <= scanned + s->k;
+    if (s->filter.words == NULL || nprobe >= x->lists.n_lists) {
+        return nprobe;
+    }
+    return wanted < (double)x->lists.n_lists ? (uint32_t)wanted : x->lists.n_lists;
+}
+
+/* A plain scan of the rows that pass costs less than the lists, and misses nothing. */
+static bool is_exact_cheaper(const struct ivf *x, const struct index_search *s, uint64_t n_queries, uint32_t nprobe)
+{
+    const double code_ns = 2 + 0.03 * (double)x->store.dim;
+    const double scanned = (double)x->store.n / x->lists.n_lists * (double)min_u64(nprobe, x->lists.n_lists);
+
+    return s->filter.words != NULL &&
+           index_exact_cost(&x->store, min_u64(s->filter.n_set, x->store.n), n_queries) <= scanned * code_ns;
 }
 
 /* Queries whose lists gave less than there is under the filter are searched exactly. */
@@ -338,15 +352,17 @@ static grebe_status fill_short(struct ivf *x, const struct vector_rows *queries,
 grebe_status ivf_search(struct ivf *x, const struct vector_rows *queries, const struct index_search *s,
                         const struct ivf_search_params *p, uint32_t *positions, float *distances, grebe_error *err)
 {
-    struct search_work w = {x, queries, s, p, CHUNK_MAX, positions, distances};
+    struct ivf_search_params filtered = *p;
+    struct search_work w = {x, queries, s, &filtered, CHUNK_MAX, positions, distances};
     const size_t threads = max_size(s->call.threads, 1);
     struct chunk one;
     grebe_status st;
 
-    if (is_exact_cheaper(x, s, p)) {
+    filtered.nprobe = probes_under_filter(x, s, p->nprobe);
+    if (p->nprobe < x->lists.n_lists && is_exact_cheaper(x, s, queries->n, filtered.nprobe)) {
         return index_exact_search(x->base.ctx, &x->store, &x->removed, queries, s, positions, distances, err);
     }
-    chunk_shape(&one, x, s, p, 1);
+    chunk_shape(&one, x, s, &filtered, 1);
     w.chunk = min_size(min_size(CHUNK_MAX, max_size(CHUNK_BYTES / one.bytes, 1)),
                        ((size_t)queries->n + threads - 1) / threads);
     st = parallel_for(x->base.ctx->pool, s->call.threads, ((size_t)queries->n + w.chunk - 1) / w.chunk, search_piece, &w,

@@ -369,7 +369,7 @@ static int outcome_of_naming(const struct stat *made, const char *to, int failed
 {
     static const int definite[] = { EACCES, EDQUOT,       EEXIST, EINVAL, EISDIR,  ELOOP,  EMLINK,
                                     ENOENT, ENAMETOOLONG, ENOMEM, ENOSPC, ENOTDIR, ENOTEMPTY,
-                                    EPERM,  EROFS,        EXDEV };
+                                    EPERM,  EROFS,        EXDEV,  EBUSY };
     struct stat there;
     if (failed == 0 || (stat(to, &there) == 0 && there.st_dev == made->st_dev &&
                         there.st_ino == made->st_ino)) {
@@ -383,10 +383,21 @@ static int outcome_of_naming(const struct stat *made, const char *to, int failed
     return -1;
 }
 
+/* Renaming would put a file where a device, pipe or socket was, such as /dev/null. */
+static grebe_status check_replaceable(const char *path, grebe_error *err)
+{
+    struct stat there;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode) && !S_ISDIR(there.st_mode)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a file, found a device or pipe", path);
+    }
+    return GREBE_OK;
+}
+
 static grebe_status local_publish(struct io_writer *iw, bool is_replace, grebe_error *err)
 {
     struct local_writer *w = (struct local_writer *)iw;
-    grebe_status st = flush_block(w, err);
+    grebe_status st = is_replace ? check_replaceable(iw->path, err) : GREBE_OK;
+    st = st == GREBE_OK ? flush_block(w, err) : st;
     if (st != GREBE_OK) {
         return st;
     }

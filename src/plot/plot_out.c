@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "plot/plot_internal.h"
 
 void plot_put(struct plot_out *o, const char *text)
@@ -27,19 +28,24 @@ void plot_putf(struct plot_out *o, const char *fmt, ...)
 
 void plot_put_text(struct plot_out *o, const char *text, size_t most)
 {
-    size_t n = 0;
-    for (const char *p = text; *p != '\0' && o->st == GREBE_OK; p++) {
-        bool is_begin = ((unsigned char)*p & 0xc0) != 0x80;
-        if (is_begin && n++ == most) {
+    size_t n = 0, len = strlen(text), chars = 0;
+    for (const char *p = text; len > 0 && o->st == GREBE_OK; p += n, len -= n) {
+        if (chars++ == most) {
             plot_put(o, "…");
             return;
+        }
+        n = utf8_char_len(p, len);
+        if (n == 0 || (n == 3 && (memcmp(p, "\xef\xbf\xbe", 3) == 0 || memcmp(p, "\xef\xbf\xbf", 3) == 0))) {
+            plot_put(o, "\xef\xbf\xbd"); /* no text, or no character of XML */
+            n = n == 0 ? 1 : n;
+            continue;
         }
         switch (*p) {
         case '&': plot_put(o, "&amp;"); break;
         case '<': plot_put(o, "&lt;"); break;
         case '>': plot_put(o, "&gt;"); break;
         case '"': plot_put(o, "&quot;"); break;
-        default: o->st = buf_put_byte(o->dst, (unsigned char)*p < ' ' ? ' ' : (uint8_t)*p, o->err);
+        default: o->st = (unsigned char)*p < ' ' ? buf_put_byte(o->dst, ' ', o->err) : buf_put(o->dst, p, n, o->err);
         }
     }
 }
@@ -93,13 +99,14 @@ static const char style[] =
 
 void plot_begin(struct plot_out *o, double width, double height, const char *title, const char *subtitle)
 {
-    plot_putf(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">",
-              (int)width, (int)ceil(height), (int)width, (int)ceil(height));
-    if (title != NULL) {
-        plot_put(o, "<title>");
+    plot_put(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" ");
+    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"", (int)width, (int)ceil(height), (int)width, (int)ceil(height));
+    if (title != NULL) { /* not <title>, which would hover beside the values of a page */
+        plot_put(o, " aria-label=\"");
         plot_put_text(o, title, 200);
-        plot_put(o, "</title>");
+        plot_put(o, "\"");
     }
+    plot_put(o, ">");
     plot_put(o, style);
     for (int i = 0; i < PLOT_COLORS; i++) {
         plot_putf(o, ".g .c%d{stroke:var(--c%d)}.g .f%d{fill:var(--c%d)}", i, i, i, i);
@@ -163,7 +170,8 @@ void plot_page_end(struct plot_out *o)
                 "const r=tip.getBoundingClientRect(),x=Math.min(e.clientX+14,innerWidth-r.width-8),\n"
                 "y=e.clientY+18+r.height>innerHeight?e.clientY-r.height-10:e.clientY+18;\n"
                 "tip.style.left=Math.max(4,x)+'px';tip.style.top=y+'px'});\n"
-                "for(const k of document.querySelectorAll('[data-s]'))k.addEventListener('click',()=>{k.classList.toggle('off');\n"
-                "for(const c of document.querySelectorAll('.series'+k.dataset.s))c.style.display=k.classList.contains('off')?'none':''});\n"
+                "for(const k of document.querySelectorAll('[data-s]'))k.addEventListener('click',()=>{\n"
+                "k.classList.toggle('off');const off=k.classList.contains('off');\n"
+                "for(const c of document.querySelectorAll('.series'+k.dataset.s))c.style.display=off?'none':''});\n"
                 "</script></main></body></html>\n");
 }

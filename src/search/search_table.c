@@ -170,7 +170,46 @@ out:
     return st;
 }
 
-static grebe_status search_index(struct search *s, const char *folder, grebe_error *err)
+/* What the version says about its index. A file of another table, or of another column, is found out where it can be. */
+static grebe_status check_index(const struct search *s, const grebe_ann_index *index, const grebe_index_info *info,
+                                const char *path, grebe_error *err)
+{
+    grebe_ann_index_stats stats = GREBE_ANN_INDEX_STATS_INIT;
+    struct ArrowSchema schema = { 0 };
+    enum vector_elem elem = VECTOR_F32;
+    uint32_t dim = 0;
+    int at = 0;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(grebe_ann_index_get_stats(index, &stats, err));
+    GREBE_TRY(grebe_table_schema(s->table, &schema, err));
+    GREBE_TRY(schema_find(&schema, s->column, &at, err));
+    GREBE_TRY(search_column_type(schema.children[at], &elem, &dim, err));
+    elem = elem == VECTOR_F64 ? VECTOR_F32 : elem;
+    if (strcmp(info->index_type + strlen(SEARCH_TYPE_PREFIX), grebe_ann_index_kind_name(stats.kind)) != 0 ||
+        (stats.dim != 0 && dim != 0 && stats.dim != dim) || stats.elem != (grebe_elem)elem ||
+        stats.rows > (uint64_t)grebe_table_num_rows(s->table)) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a %s of %u %s, found a %s of %" PRIu64 " rows of %u %s", path,
+                        info->index_type, dim, vector_elem_name(elem), grebe_ann_index_kind_name(stats.kind), stats.rows,
+                        stats.dim, vector_elem_name((enum vector_elem)stats.elem));
+    }
+out:
+    schema_release(&schema);
+    return st;
+}
+
+static grebe_status check_found(const struct search *s, const char *path, grebe_error *err)
+{
+    int64_t n = grebe_table_num_rows(s->table);
+    for (size_t i = 0; i < s->result.n * s->result.k; i++) {
+        if (s->result.ids[i] < -1 || s->result.ids[i] >= n) {
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected ids below %" PRId64 ", found %" PRId64, path, n,
+                              s->result.ids[i]);
+        }
+    }
+    return GREBE_OK;
+}
+
+static grebe_status search_index(struct search *s, const grebe_index_info *info, grebe_error *err)
 {
     grebe_context *ctx = s->table->ctx;
     grebe_ann_index *index = NULL;
@@ -178,8 +217,9 @@ static grebe_status search_index(struct search *s, const char *folder, grebe_err
     grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     static const int64_t nobody[1] = { 0 };
     grebe_status st = GREBE_OK;
-    GREBE_TRY(search_index_path(ctx->a, folder, &path, err));
+    GREBE_TRY(search_index_path(ctx->a, info->path, &path, err));
     GREBE_TRY(grebe_ann_index_open(ctx, (const char *)path.data, false, &index, err));
+    GREBE_TRY(check_index(s, index, info, (const char *)path.data, err));
     o.params = s->o.params;
     o.n_params = s->o.n_params;
     if (s->o.call != NULL) {
@@ -190,7 +230,8 @@ static grebe_status search_index(struct search *s, const char *folder, grebe_err
         o.n_ids = ids.len / sizeof(int64_t);
         o.ids = o.n_ids != 0 ? (const int64_t *)(const void *)ids.data : nobody;
     }
-    st = grebe_ann_index_search(index, s->queries, s->result.k, &o, s->result.ids, s->result.distances, err);
+    GREBE_TRY(grebe_ann_index_search(index, s->queries, s->result.k, &o, s->result.ids, s->result.distances, err));
+    st = check_found(s, (const char *)path.data, err);
 out:
     grebe_ann_index_close(index);
     buf_release(&path);
@@ -294,7 +335,7 @@ static grebe_status find_nearest(struct search *s, grebe_error *err)
     for (size_t i = 0; !s->o.is_exact && i < info->n_indexes; i++) {
         index = search_is_ours(&info->indexes[i], s->column) ? &info->indexes[i] : index;
     }
-    st = index != NULL ? search_index(s, index->path, err) : search_all(s, err);
+    st = index != NULL ? search_index(s, index, err) : search_all(s, err);
     grebe_table_info_free(info);
     return st;
 }

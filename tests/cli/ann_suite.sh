@@ -1,5 +1,5 @@
 # Configurations of VSAG's eval_performance.
-grebe version --build | grep -qw hdf5 || exit 77
+grebe version --build | grep -qw yaml || exit 77
 q() { "$@"; echo "exit $?"; }
 cp $GOLDEN/../data/ann/good/dense_ip_f32.hdf5 d.hdf5
 cat >c.yaml <<'Y'

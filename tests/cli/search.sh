@@ -17,6 +17,8 @@ grebe index list words --format csv | cut -d, -f1-4
 grebe search words --column vector --query-from queries.arrows -k 2 --version 2 --columns word --format jsonl | head -n 1 | sed 's/"_distance":[^,]*,//'
 q grebe search words --column vector --vector 1,2,3
 q grebe search words --column vector --vector '[1, x]'
+for v in '[1,2' '[1,2]]' 1,2, '[1,,2]' '[0x1]' '[nan]' '[]' '1 2'; do grebe search words --column vector --vector "$v" 2>&1 | head -n 1; done
+q grebe search words --column vector --vector ' [1, 1e-40 ] '
 q grebe search words --column vector
 q grebe search words --vector 1
 q grebe search words --column word --vector 1

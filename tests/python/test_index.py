@@ -2,6 +2,7 @@
 """grebe.ann.Index and searching tables: arrays of every type in and out, filters, files, and what is refused."""
 
 import os
+import pickle
 import threading
 
 import numpy as np
@@ -61,7 +62,8 @@ def test_bits():
     np.testing.assert_allclose(distances, np.sort(d, axis=1)[:, :4], rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind,params", [("flat", {}), ("hnsw", {}), ("hnsw", {"quant": "sq8"}), ("graph", {"quant": "sq8"}), ("graph", {})])
+@pytest.mark.parametrize("kind,params", [("flat", {}), ("hnsw", {}), ("hnsw", {"quant": "sq8"}), ("graph", {"quant": "sq8"}), ("graph", {}),
+                                         ("ivf", {}), ("ivf", {"quant": "none", "lists": 30})])
 def test_kinds_save_load_filter_remove(kind, params, tmp_path):
     index = grebe.ann.Index(kind, "euclidean", **params).build(ROWS, ids=np.arange(2000) * 3)
     want, _ = exact(ROWS, QUERIES, 10)
@@ -201,3 +203,104 @@ def test_search_of_a_table(tmp_path):
         table.search("name", QUERIES, 1)
     with pytest.raises(grebe.NotFound, match='nearest: "v"'):
         table.search("vv", QUERIES, 1)
+
+
+@pytest.mark.parametrize("ids, error", [
+    (np.arange(2000) + 0.5, TypeError), (np.arange(2000, dtype=np.uint64) + (1 << 63), ValueError), (["a"] * 2000, TypeError),
+    (np.arange(2000).reshape(40, 50), ValueError), (np.arange(2000) % 2 == 0, TypeError), (np.arange(3), ValueError)])
+def test_ids_are_integers_as_they_are(ids, error):
+    index = grebe.ann.Index("flat")
+    with pytest.raises(error, match="ids: expected"):
+        index.add(ROWS, ids)
+    assert len(index) == 0
+    with pytest.raises(TypeError):
+        index.build(ROWS).remove([1.5])
+    assert len(index) == 2000
+
+
+@pytest.mark.parametrize("where, error", [
+    (np.ones(1999, bool), ValueError), (np.ones(2001, bool), ValueError), (np.ones((2000, 1), bool), ValueError),
+    (np.zeros(0, bool), ValueError), (True, ValueError), ([1.5], TypeError), ("n > 3", TypeError),
+    (np.array([True, False], object), TypeError)])
+def test_filters_are_a_value_for_each_row_or_ids(where, error):
+    index = grebe.ann.Index("flat").build(ROWS)
+    index.remove([5])  # it keeps its place
+    with pytest.raises(error, match="where: expected"):
+        index.search(QUERIES, 3, where=where)
+    assert (index.search(QUERIES, 3, where=np.ones(2000, bool))[0] == index.search(QUERIES, 3)[0]).all()
+    assert (index.search(QUERIES, 2, where=[])[0] == -1).all() and index.search(QUERIES[0], 1, where=np.int32(7))[0][0] == 7
+
+
+def test_lists_of_arrow_have_one_length_and_no_nulls():
+    pa = pytest.importorskip("pyarrow")
+    def build(values, *size, kind=pa.list_):
+        return grebe.ann.Index("flat").build(pa.array(values, kind(pa.float32(), *size)))
+    for rows in ([[1, 2, 3], [4]], [[1, 2], [3]], [[], [1, 2], [3, 4]]):
+        for kind in (pa.list_, pa.large_list):
+            with pytest.raises(ValueError, match="row 1: expected"):
+                build(rows, kind=kind)
+    for rows in ([[1, 2], None], [[1, None], [2, 3]]):
+        with pytest.raises(ValueError, match="expected no nulls, found 1"):
+            build(rows, 2)
+    assert len(build([None, [1, 2]][1:], 2)) == 1 and len(build([], 2)) == 0
+    column = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), 24)
+    with pytest.raises(TypeError, match="expected an array of lists"):
+        grebe.ann.Index("flat").build(pa.table({"v": column}))
+    with pytest.raises(TypeError, match="expected an array of lists"):
+        grebe.ann.Index("flat").build(pa.array(["a"]))
+    parts = pa.chunked_array([column[:7], column[7:7], column[7:]])
+    same = grebe.ann.Index("flat").build(parts).search(QUERIES, 3)[0]
+    assert (same == grebe.ann.Index("flat").build(pa.array(ROWS.tolist(), pa.list_view(pa.float32()))).search(QUERIES, 3)[0]).all()
+
+
+def test_arrays_however_they_lie():
+    want = grebe.ann.Index("flat").build(ROWS).search(QUERIES, 3)[0]
+    wide = np.zeros((4000, 48), np.float32)
+    wide[::2, ::2] = ROWS
+    frozen = ROWS.copy()
+    frozen.flags.writeable = False
+    for rows in (np.asfortranarray(ROWS), ROWS[::-1].copy()[::-1], wide[::2, ::2], ROWS.astype(">f4"), ROWS.astype(">f8"), frozen):
+        assert (grebe.ann.Index("flat").build(rows).search(QUERIES.astype(">f4")[::-1], np.int8(3))[0] == want[::-1]).all()
+
+
+def test_what_an_index_is_not():
+    index = grebe.ann.Index("flat").build(ROWS)
+    for threads in (-1, 1 << 40):
+        with pytest.raises(ValueError, match="threads: expected"):
+            index.search(QUERIES, 1, threads=threads)
+        with pytest.raises(ValueError, match="threads: expected"):
+            grebe.ann.Index("flat", threads=threads)
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(index)
+    for terms in ([-1], [1 << 32], [0.5]):
+        with pytest.raises((TypeError, ValueError), match="terms: expected"):
+            grebe.ann.Index("sparse", "ip").build(([0, 1], terms, [1.0]))
+    index.close()
+    assert repr(index) == "<grebe.ann.Index flat euclidean: the index is closed>"
+
+
+def test_files_stay_what_they_are(tmp_path):
+    index = grebe.ann.Index("flat").build(ROWS)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(grebe.InvalidArgument, match="expected a file, found a device or pipe"):
+        index.save(tmp_path / "pipe")
+    assert sorted(os.listdir(tmp_path)) == ["pipe"]
+
+
+def test_an_index_of_another_table_is_found_out(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    column = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), 24)
+    table = grebe.create(str(tmp_path / "t"), pa.table({"v": column})).build_index("v", kind="flat")
+    file = next((tmp_path / "t" / "_index").iterdir()) / "vectors.index"
+    others = [grebe.ann.Index("hnsw").build(ROWS), grebe.ann.Index("flat").build(ROWS[:, :5]), grebe.ann.Index("flat").build(ROWS.astype("f2")),
+              grebe.ann.Index("flat").build(ROWS, np.arange(2000) + 1), grebe.ann.Index("flat").build(ROWS, -2 - np.arange(2000)),
+              grebe.ann.Index("flat").build(np.vstack([ROWS, ROWS]))]
+    for other in others:
+        other.save(file)
+        with pytest.raises(grebe.Corrupt, match="vectors.index: expected"):
+            table.search("v", QUERIES, 2000)
+    for junk in (b"", b"x", bytes(4096), bytes(range(256)) * 32):
+        file.write_bytes(junk)
+        with pytest.raises(grebe.Corrupt):
+            table.search("v", QUERIES, 3)
+        assert pa.table(table.search("v", QUERIES, 3, exact=True)).num_rows == 45

@@ -108,6 +108,28 @@ static void test_report__json_read_again__same_bytes(void **state)
     buf_release(&again);
 }
 
+static void test_report__names_that_look_numbered__each_once(void **state)
+{
+    static const char text[] = "{\"a #2\":{},\"a\":{},\"a\":{},\"a\":{},\"a #4\":{}}";
+    struct fixture *f = *state;
+    struct buf b = BUF_INIT(f->ctx->a), again = BUF_INIT(f->ctx->a);
+    assert_ok(ann_report_parse(&f->r, text, strlen(text), &err));
+    const char *json = print(f, &b, ANN_FORM_JSON, 0);
+    static const char *const names[] = { "\"a #2\":", "\"a\":", "\"a #3\":", "\"a #5\":", "\"a #4\":" };
+    for (size_t i = 0; i < 5; i++) {
+        const char *at = strstr(json, names[i]);
+        assert_non_null(at);
+        assert_null(strstr(at + 1, names[i]));
+    }
+    ann_report_release(&f->r);
+    assert_ok(ann_report_parse(&f->r, (const char *)b.data, b.len, &err));
+    print(f, &again, ANN_FORM_JSON, 0);
+    assert_int_equal(b.len, again.len);
+    assert_memory_equal(b.data, again.data, b.len);
+    buf_release(&b);
+    buf_release(&again);
+}
+
 static void test_report__bad_json__place_and_nothing_added(void **state)
 {
     struct fixture *f = *state;
@@ -251,16 +273,70 @@ static void test_eval__ranges__recall_precision_average_precision(void **state)
     assert_true(c->number[ANN_RECALL_AVG] == 0.75);
 }
 
+/* What eval_performance prints: no series, keys that are not ours, null where nothing was measured. */
+static void test_report__json_of_eval_performance__read(void **state)
+{
+    static const char text[] =
+        "{\"q_build\":{\"action\":\"build\",\"dataset_info\":{\"base_count\":1000000,\"data_type\":\"float32\",\"dim\":128,\"filepath\":\"d/sift.hdf5\","
+        "\"query_count\":10000},\"duration(s)\":39.09,\"index\":\"hgraph\",\"index_info\":{\"dim\":128,\"index_param\":{\"base_quantization_type\":\"sq8\","
+        "\"build_thread_count\":16,\"max_degree\":32,\"use_reorder\":false},\"metric_type\":\"l2\"},\"index_memory(B)\":357011768,\"latency_avg(ms)\":null,"
+        "\"memory_detail(B)\":{\"pool\":5006280},\"memory_peak(build)\":\"116.22 MB\",\"qps\":null,\"recall_avg\":null,\"search_param\":null,\"tps\":25581.2},"
+        "\"q_ef40\":{\"action\":\"search\",\"dataset_info\":{\"dim\":128,\"filepath\":\"d/sift.hdf5\"},\"index\":\"hgraph\",\"index_info\":{},"
+        "\"latency_detail(ms)\":{\"p99\":0.28},\"qps\":102210.39,\"recall_avg\":0.82598,\"search_param\":\"{\\\"hgraph\\\":{}}\","
+        "\"statistics_total\":{\"dist_cmp\":9497135}}}";
+    struct fixture *f = *state;
+    assert_ok(ann_report_parse(&f->r, text, strlen(text), &err));
+    const struct ann_case *b = &f->r.cases[0], *s = &f->r.cases[1];
+    assert_string_equal(b->text[ANN_TEXT_SERIES], "hgraph base_quantization_type=sq8 max_degree=32 use_reorder=false");
+    assert_true(b->number[ANN_BUILD_SECONDS] == 39.09 && isnan(b->number[ANN_QPS]) && isnan(b->number[ANN_BUILD_MEMORY]));
+    assert_string_equal(s->text[ANN_TEXT_SEARCH_PARAM], "{\"hgraph\":{}}");
+    assert_true(s->number[ANN_QPS] == 102210.39 && s->number[ANN_P99] == 0.28 && s->number[ANN_RECALL_AVG] == 0.82598);
+    assert_string_equal(s->text[ANN_TEXT_SERIES], "hgraph");
+}
+
+/* Reading, printing and reading again, with each allocation failing in turn. */
+static void test_report__every_allocation_fails__told(void **state)
+{
+    static const char text[] = "{\"a\":{\"qps\":1,\"index_info\":{\"x\":[1,\"y\"]},\"index\":\"flat\"},\"b\":{\"recall_avg\":0.5}}";
+    struct fixture *f = *state;
+    grebe_status st = GREBE_ENOMEM;
+    for (size_t at = 1; st != GREBE_OK; at++) {
+        struct test_allocator t;
+        grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
+        grebe_context *ctx = NULL;
+        struct ann_report r;
+        test_allocator_init(&t);
+        o.allocator = &t.a;
+        assert_ok(context_new(&o, &ctx, &err));
+        struct buf b = BUF_INIT(ctx->a);
+        ann_report_init(&r, ctx);
+        t.fail_at = t.n_calls + at;
+        st = ann_report_parse(&r, text, strlen(text), &err);
+        assert_int_equal(r.n, st == GREBE_OK ? 2 : 0);
+        st = st == GREBE_OK ? ann_report_print(&r, ANN_FORM_JSON, 0, &b, &err) : st;
+        st = st == GREBE_OK ? ann_report_print(&r, ANN_FORM_TABLE, 0, &b, &err) : st;
+        t.fail_at = 0;
+        buf_release(&b);
+        ann_report_release(&r);
+        context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_report__json__every_key_and_null, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__json_read_again__same_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_report__names_that_look_numbered__each_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__bad_json__place_and_nothing_added, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__line_protocol__escaped_and_missing_left_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__table__aligned, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__forms_and_sinks__unknown_ones_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_report__file_sinks__replaced_and_appended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_report__json_of_eval_performance__read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_report__every_allocation_fails__told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_eval__latency__percentiles_by_floor, setup, teardown),
         cmocka_unit_test_setup_teardown(test_eval__ranges__recall_precision_average_precision, setup, teardown),
     };

@@ -272,6 +272,64 @@ static void test_suite__what_is_wrong__named_before_running(void **state)
         ann_suite_release(&s);
     }
 }
+
+static void test_suite__every_allocation_fails__told(void **state)
+{
+    struct fixture *f = *state;
+    grebe_status st = GREBE_ENOMEM;
+    char text[4096];
+    snprintf(text, sizeof text, suite_text, "x", "x", "x", "x");
+    for (size_t at = 1; st != GREBE_OK; at++) {
+        struct test_allocator t;
+        grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
+        grebe_context *ctx = NULL;
+        struct ann_suite s;
+        test_allocator_init(&t);
+        o.allocator = &t.a;
+        assert_ok(context_new(&o, &ctx, &err));
+        t.fail_at = t.n_calls + at;
+        ann_suite_init(&s, ctx);
+        st = ann_suite_parse(&s, "x.yaml", text, strlen(text), &err);
+        t.fail_at = 0;
+        ann_suite_release(&s);
+        context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+    }
+}
+
+/* A whole run: nothing leaks, and what was finished stays. */
+static void test_run__every_allocation_fails__told(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const indexes[] = { "flat" };
+    grebe_status st = GREBE_ENOMEM;
+    for (size_t at = 1; st != GREBE_OK; at += at < 200 ? 1 : 97) {
+        struct test_allocator t;
+        grebe_context_options o = GREBE_CONTEXT_OPTIONS_INIT;
+        grebe_context *ctx = NULL;
+        struct ann_report r;
+        struct ann_dataset *d = NULL;
+        const struct ann_open_options open = { 0 };
+        struct ann_run_options run_o = { .k = 5, .search_threads = 1, .build_threads = 1, .n_queries = 3, .call = &f->call };
+        test_allocator_init(&t);
+        o.allocator = &t.a;
+        o.threads = 1;
+        f->call.threads = 1;
+        assert_ok(context_new(&o, &ctx, &err));
+        assert_ok(ann_dataset_open(ctx, TEST_DATA "/data/ann/good/small_l2.hdf5", &open, &f->call, &d, &err));
+        ann_report_init(&r, ctx);
+        run_o.k = d->k < 5 ? d->k : 5;
+        t.fail_at = t.n_calls + at;
+        st = ann_run_indexes(d, indexes, 1, NULL, 0, NULL, &run_o, &r, &err);
+        t.fail_at = 0;
+        ann_report_release(&r);
+        ann_dataset_free(d);
+        context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+        assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+    }
+}
 #endif
 
 /* ---- plots of reports ---- */
@@ -322,6 +380,8 @@ int main(void)
 #if GREBE_HAVE_YAML
         cmocka_unit_test_setup_teardown(test_suite__build_and_search__as_its_file_says, setup, teardown),
         cmocka_unit_test_setup_teardown(test_suite__what_is_wrong__named_before_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_suite__every_allocation_fails__told, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run__every_allocation_fails__told, setup, teardown),
 #endif
         cmocka_unit_test_setup_teardown(test_plot__cases__curves_by_series, setup, teardown),
     };

@@ -236,9 +236,25 @@ static void test_half__all_values__there_and_back(void **state)
     assert_int_equal(half_from_float(0x1.1p-25f), 1);
 }
 
+static void test_fixed__rounded_without_a_locale(void **state)
+{
+    static const struct { double v; int decimals; const char *text; } cases[] = {
+        { 0, 2, "0.00" }, { -0.0, 1, "0.0" }, { 1.005, 1, "1.0" }, { 0.95, 1, "1.0" }, { -1.25, 1, "-1.3" }, { 12345.678, 2, "12345.68" },
+        { -0.04, 1, "0.0" }, { 999.9999, 3, "1000.000" }, { 3, 0, "3" }, { 0.000000001, 9, "0.000000001" },
+        { 1e300, 2, "1e300" }, { INFINITY, 1, "inf" },
+    };
+    char text[NUMBER_TEXT_MAX + 1];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        text[number_put_fixed(text, cases[i].v, cases[i].decimals)] = '\0';
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixed__rounded_without_a_locale),
         cmocka_unit_test(test_number__known_doubles__printed_shortest),
         cmocka_unit_test(test_number__random_bits__read_back),
         cmocka_unit_test(test_number__hard_decimals__rounded_as_strtod),

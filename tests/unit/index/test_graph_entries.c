@@ -102,7 +102,7 @@ static void test_graph_entries__grouped__nearly_the_nearest(void **state)
     assert_true(graph_entries_are_loose(&e));
     check(&e, &f->codes);
     assert_true(mean_place(f, &e) == 0); /* no groups: all are measured */
-    graph_entries_group(&e, &f->codes, &f->store);
+    graph_entries_group(&e, &f->codes);
     check(&e, &f->codes);
     assert_int_equal(e.n_groups, 20);
     assert_int_equal(e.first[20], 400);
@@ -123,12 +123,12 @@ static void test_graph_entries__any_order__same_groups(void **state)
     for (uint32_t i = 0; i < 400; i++) {
         graph_entries_add(&b, &f->codes, f->ids + 399 - i, 1, N);
         if (i == 300) {
-            graph_entries_group(&b, &f->codes, &f->store);
+            graph_entries_group(&b, &f->codes);
         }
     }
     assert_true(mean_place(f, &b) < 1); /* some in groups, some behind */
-    graph_entries_group(&a, &f->codes, &f->store);
-    graph_entries_group(&b, &f->codes, &f->store);
+    graph_entries_group(&a, &f->codes);
+    graph_entries_group(&b, &f->codes);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.ids, b.ids, a.n * sizeof *a.ids);
     assert_memory_equal(a.first, b.first, (a.n_groups + 1) * sizeof *a.first);
@@ -141,11 +141,6 @@ static void test_graph_entries__any_order__same_groups(void **state)
     graph_entries_copy(&b, &f->codes, &a);
     check(&b, &f->codes);
     assert_int_equal(b.n, a.n);
-    /* rows that are not kept: pivots are decoded */
-    index_store_release(&f->store);
-    graph_entries_copy(&b, &f->codes, &a);
-    graph_entries_group(&b, &f->codes, &f->store);
-    check(&b, &f->codes);
     graph_entries_release(&a, f->codes.a);
     graph_entries_release(&b, f->codes.a);
 }

@@ -75,7 +75,11 @@ static struct index *build(const struct fixture *f, enum index_kind kind, enum v
     struct index *ix = NULL;
     struct index_rows r = rows_of(x, n);
     struct call call = { .threads = threads, .memory_limit_bytes = UINT64_MAX };
-    struct index_config c = { .kind = kind, .metric = metric, .elem = VECTOR_F32, .dim = DIM, .params = &param,
+    struct index_config c = { .kind = kind,
+                              .metric = metric,
+                              .elem = VECTOR_F32,
+                              .dim = DIM,
+                              .params = &param,
                               .n_params = param == NULL ? 0 : 1 };
     const struct index_ops *ops = index_ops_of(kind);
     assert_non_null(ops);
@@ -91,7 +95,9 @@ static void search(struct index *ix, const float *q, size_t n, size_t k, const c
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct index_rows r = rows_of(q, n);
-    struct index_search s = { .k = k, .params = &param, .n_params = param == NULL ? 0 : 1, .filter = filter, .call = one_thread };
+    struct index_search s = {
+        .k = k, .params = &param, .n_params = param == NULL ? 0 : 1, .filter = filter, .call = one_thread
+    };
     assert_ok(ix->ops->search(ix, &r, &s, positions, distances, &err));
 }
 
@@ -183,7 +189,8 @@ static void check_elem(const struct fixture *f, enum index_kind kind, enum vecto
     for (size_t i = 0; i < TESTS; i++) {
         const char *query = (const char *)q + i * bytes;
         size_t nearer = 0;
-        double last = vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + K - 1] * bytes, dim);
+        double last =
+            vector_distance_exact(metric, elem, query, (const char *)x + positions[i * K + K - 1] * bytes, dim);
         for (size_t r = 0; r < ROWS; r++) {
             nearer += vector_distance_exact(metric, elem, query, (const char *)x + r * bytes, dim) < last - 1e-5;
         }
@@ -507,7 +514,8 @@ static void test_graph__without_rows__nearly_as_good(void **state)
         for (size_t i = 0; i < QUERIES; i++) {
             search(ix, f->queries + i * DIM, 1, K, NULL, no_filter, positions, distances);
             for (size_t j = 0; j < K; j++) {
-                double d = vector_distance_exact(metric, VECTOR_F32, f->queries + i * DIM, f->rows + positions[j] * DIM, DIM);
+                double d =
+                    vector_distance_exact(metric, VECTOR_F32, f->queries + i * DIM, f->rows + positions[j] * DIM, DIM);
                 assert_true(fabs((double)distances[j] - d) <= 0.05 * (1 + fabs(d)));
             }
         }
@@ -561,6 +569,28 @@ static void test_graph__links_of_a_file_lead_outside__noticed(void **state)
         index_file_close(file);
     }
     free(bytes);
+}
+
+static void test_graph__file_of_impossible_rows__refused(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct index_file *file = NULL;
+    struct index *ix = build(f, INDEX_HNSW, VECTOR_EUCLIDEAN, NULL, f->rows, 100, 1);
+    save(ix, f);
+    ix->ops->free(ix);
+    assert_ok(index_file_open(f->ctx, f->path, true, &file, &err));
+    struct index_config c = { .kind = INDEX_HNSW, .metric = VECTOR_EUCLIDEAN, .elem = VECTOR_F32 };
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "at least 1 component");
+    c.dim = UINT32_MAX;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "at most 65536");
+    c.dim = DIM + 16;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "section vectors");
+    c.dim = DIM;
+    c.metric = VECTOR_HAMMING;
+    assert_fails(index_hnsw_ops.load(f->ctx, &c, file, &ix, &err), GREBE_ECORRUPT, "no distance");
+    assert_null(ix);
+    index_file_close(file);
 }
 
 static void test_graph__every_field_of_a_file_hostile__never_read_outside(void **state)
@@ -678,7 +708,9 @@ static void test_graph__wrong_input__message(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     struct index *ix = NULL;
     const char *param = "degre=3";
-    struct index_config c = { .kind = INDEX_GRAPH, .metric = VECTOR_IP, .elem = VECTOR_F32, .dim = DIM, .params = &param, .n_params = 1 };
+    struct index_config c = {
+        .kind = INDEX_GRAPH, .metric = VECTOR_IP, .elem = VECTOR_F32, .dim = DIM, .params = &param, .n_params = 1
+    };
     assert_fails(index_graph_ops.create(f->ctx, &c, &ix, &err), GREBE_EINVAL, "\"degree\"");
     param = "M=1";
     assert_fails(index_hnsw_ops.create(f->ctx, &c, &ix, &err), GREBE_EINVAL, "parameter M");
@@ -759,6 +791,7 @@ int main(void)
         TEST(test_graph__saved_and_loaded__same_answers),
         TEST(test_graph__without_rows__nearly_as_good),
         TEST(test_graph__links_of_a_file_lead_outside__noticed),
+        TEST(test_graph__file_of_impossible_rows__refused),
         TEST(test_graph__every_field_of_a_file_hostile__never_read_outside),
         TEST(test_graph__range__all_within),
         TEST(test_graph__cancelled__nothing_changes),

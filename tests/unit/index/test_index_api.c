@@ -296,6 +296,105 @@ static void a_range_has_what_an_exact_search_has(void **state)
     grebe_ann_index_close(x);
 }
 
+/* Components next to nothing, or whose squares are infinite: built, saved and found again, never a NaN. */
+static void the_ends_of_float_are_legal_where_they_can_be(void **state)
+{
+    static const struct {
+        grebe_ann_index_kind kind;
+        const char *param;
+    } kinds[] = { { GREBE_ANN_INDEX_FLAT, NULL },           { GREBE_ANN_INDEX_HNSW, NULL },
+                  { GREBE_ANN_INDEX_GRAPH, "quant=sq8" },   { GREBE_ANN_INDEX_GRAPH, "quant=sq4" },
+                  { GREBE_ANN_INDEX_IVF, "quant=none" },    { GREBE_ANN_INDEX_IVF, "quant=sq8" },
+                  { GREBE_ANN_INDEX_IVF, "quant=sq4" },     { GREBE_ANN_INDEX_IVF, "quant=pq4" },
+                  { GREBE_ANN_INDEX_IVF, "quant=rabitq" } };
+    static const float ends[] = { 1e-42f, 0, 1e25f };
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    int64_t before[3], after[3];
+    float distances[3], again[3];
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        for (int i = 0; i < ROWS * DIM; i++) {
+            f->rows[i / DIM][i % DIM] = (float)(i % 13 - 6) * ends[e];
+        }
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            for (grebe_metric metric = GREBE_METRIC_EUCLIDEAN; metric <= GREBE_METRIC_IP; metric++) {
+                grebe_ann_index *x = NULL, *opened = NULL;
+                grebe_vectors rows = some_rows(f, 0, ROWS), query = some_rows(f, 5, 1);
+                assert_ok(grebe_ann_index_new(f->ctx, kinds[i].kind, metric, GREBE_ELEM_F32, &kinds[i].param,
+                                              kinds[i].param != NULL, 1, &x, &err));
+                if (metric == GREBE_METRIC_IP && ends[e] > 1) { /* inf - inf would be a distance */
+                    assert_int_equal(grebe_ann_index_add(x, &rows, NULL, NULL, &err), GREBE_EINVAL);
+                    assert_non_null(strstr(err.message, "row 0: expected a length below 1.8e19"));
+                    grebe_ann_index_close(x);
+                    continue;
+                }
+                assert_ok(grebe_ann_index_add(x, &rows, NULL, NULL, &err));
+                assert_ok(grebe_ann_index_search(x, &query, 3, NULL, before, distances, &err));
+                assert_ok(grebe_ann_index_save(x, f->path, false, &err));
+                grebe_ann_index_close(x);
+                assert_ok(grebe_ann_index_open(f->ctx, f->path, true, &opened, &err));
+                assert_ok(grebe_ann_index_search(opened, &query, 3, NULL, after, again, &err));
+                grebe_ann_index_close(opened);
+                for (int k = 0; k < 3; k++) {
+                    assert_true(before[k] >= 0 && before[k] == after[k]);
+                    assert_true(distances[k] == again[k] && (k == 0 || distances[k] >= distances[k - 1]));
+                }
+            }
+        }
+    }
+}
+
+static void lengths_of_sparse_rows_and_queries_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_ann_index *x = NULL;
+    grebe_vectors v = GREBE_VECTORS_INIT;
+    static const int64_t offsets[] = { 0, 2, 4 };
+    static const uint32_t terms[] = { 1, 2, 1, 2 };
+    static const float values[] = { 1e18f, 1e18f, 1e20f, -1e20f };
+    int64_t id;
+    float distance;
+    assert_ok(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_SPARSE, GREBE_METRIC_IP, GREBE_ELEM_F32, NULL, 0, 0, &x, &err));
+    v.rows = 2;
+    v.offsets = offsets;
+    v.terms = terms;
+    v.values = values;
+    assert_int_equal(grebe_ann_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
+    assert_non_null(strstr(err.message, "row 1: expected a length below 1.8e19, found 1.41421e+20"));
+    v.rows = 1;
+    assert_ok(grebe_ann_index_add(x, &v, NULL, NULL, &err));
+    assert_ok(grebe_ann_index_search(x, &v, 1, NULL, &id, &distance, &err));
+    assert_true(id == 0 && distance < -1e36f);
+    v.offsets = offsets + 1;
+    assert_int_equal(grebe_ann_index_search(x, &v, 1, NULL, &id, &distance, &err), GREBE_EINVAL);
+    grebe_ann_index_close(x);
+}
+
+/* struct_size that ends before the rows: there are none, for ids too. */
+static void rows_beyond_struct_size_are_not_there(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_ann_index_stats stats = GREBE_ANN_INDEX_STATS_INIT;
+    grebe_ann_index *x = flat(f, GREBE_METRIC_L2);
+    grebe_vectors v = some_rows(f, 0, 9);
+    int64_t found;
+    float distance;
+    v.struct_size = offsetof(grebe_vectors, rows);
+    assert_int_equal(grebe_ann_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL); /* no component either */
+    v.struct_size = 2;
+    assert_int_equal(grebe_ann_index_add(x, &v, NULL, NULL, &err), GREBE_EINVAL);
+    assert_ok(grebe_ann_index_get_stats(x, &stats, &err));
+    assert_int_equal(stats.rows, 0);
+    v.struct_size = sizeof v;
+    assert_ok(grebe_ann_index_add(x, &v, NULL, NULL, &err));
+    v = some_rows(f, 3, 1);
+    assert_ok(grebe_ann_index_search(x, &v, 1, NULL, &found, &distance, &err));
+    assert_int_equal(found, 3);
+    grebe_ann_index_close(x);
+}
+
 static void ids_of_a_file_are_checked(void **state)
 {
     (void)state;
@@ -319,6 +418,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(unaligned_rows_and_other_types_are_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(zero_rows_under_angular_have_distance_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_range_has_what_an_exact_search_has, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_ends_of_float_are_legal_where_they_can_be, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lengths_of_sparse_rows_and_queries_are_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_beyond_struct_size_are_not_there, set_up, tear_down),
         cmocka_unit_test(ids_of_a_file_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

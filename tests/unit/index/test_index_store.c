@@ -108,12 +108,14 @@ static void test_index_store__no_such_distance__refused(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     struct index_store s;
     assert_fails(index_store_init(&s, mem_system(), VECTOR_IP, VECTOR_F32, 0, &err), GREBE_EINVAL, "0 components");
-    assert_fails(index_store_init(&s, mem_system(), VECTOR_IP, VECTOR_F32, INDEX_DIM_MAX + 1, &err), GREBE_EINVAL, "65537");
+    assert_fails(index_store_init(&s, mem_system(), VECTOR_IP, VECTOR_F32, INDEX_DIM_MAX + 1, &err), GREBE_EINVAL,
+                 "65537");
     assert_fails(index_store_init(&s, mem_system(), VECTOR_L2SQ, VECTOR_I8, VECTOR_INT_DIM_MAX + 1, &err), GREBE_EINVAL,
                  "33001");
     assert_fails(index_store_init(&s, mem_system(), VECTOR_HAMMING, VECTOR_F32, 8, &err), GREBE_EINVAL, "hamming");
     assert_fails(index_store_init(&s, mem_system(), VECTOR_L2SQ, VECTOR_BIT, 8, &err), GREBE_EINVAL, "no distance");
-    assert_fails(index_store_init(&s, mem_system(), (enum vector_metric)77, VECTOR_F32, 8, &err), GREBE_EINVAL, "unknown");
+    assert_fails(index_store_init(&s, mem_system(), (enum vector_metric)77, VECTOR_F32, 8, &err), GREBE_EINVAL,
+                 "unknown");
 }
 
 static void test_index_store__saved__loaded_and_grown(void **state)
