@@ -50,7 +50,9 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
-    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l, NULL };
+    struct ann_open_options open = { .profile = (enum ann_profile)o.profile, .is_without_vectors = o.is_without_vectors,
+                                     .is_base_by_rows = o.is_base_by_rows, .allow_padding = o.allow_padding,
+                                     .finding = pass_on, .finding_arg = &l };
     GREBE_TRY(ann_dataset_open(ctx, path, &open, &call, &d, err));
     GREBE_TRY(ann_data_new(d, out, err));
     d = NULL;
@@ -92,6 +94,7 @@ grebe_status grebe_ann_content_of(const grebe_ann_data *data, grebe_ann_content 
     c.n_valid_ratios = d->n_valid_ratios;
     c.is_int8_negated_ip = d->is_int8_negated_ip;
     c.is_maxsim_plain_l2 = !d->is_maxsim_squared;
+    c.base_rows_of = d->train.rows.read != NULL ? data : NULL;
     c.struct_size = size;
     memcpy(out, &c, size < sizeof c ? size : sizeof c);
     return GREBE_OK;
@@ -135,7 +138,7 @@ static grebe_status check_side(const char *name, enum ann_layout layout, const s
 {
     bool has_offsets = layout != ANN_DENSE;
     bool has_vectors = layout == ANN_DENSE || layout == ANN_MULTI;
-    if (v->n == 0 || (has_vectors && (v->dense == NULL || v->dim == 0)) || (has_offsets && v->offsets == NULL)) {
+    if (v->n == 0 || (has_vectors && (!ann_has_rows(v) || v->dim == 0)) || (has_offsets && v->offsets == NULL)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected rows with components", name);
     }
     for (uint64_t i = 0; has_offsets && i <= v->n; i++) {
@@ -234,6 +237,15 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     }
     side_from(&c.base, &out->train);
     side_from(&c.queries, &out->test);
+    if (c.base_rows_of != NULL && c.base.vectors == NULL && c.layout == GREBE_ANN_DENSE) {
+        out->train.rows = c.base_rows_of->d->train.rows; /* borrowed: close_rows is NULL */
+        const struct ann_rows *r = &out->train.rows;
+        if (r->n != c.base.n || r->dim != c.base.dim || r->elem != out->train.elem) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "base_rows_of: expected %llu rows of %u components, found %llu of %u",
+                            (unsigned long long)c.base.n, c.base.dim, (unsigned long long)r->n, r->dim);
+            goto out;
+        }
+    }
     GREBE_TRY(check_side("base", out->layout, &out->train, err));
     GREBE_TRY(check_side("queries", out->layout, &out->test, err));
     GREBE_TRY(check_finite("base", out->layout, &out->train, err));
