@@ -111,10 +111,13 @@ static int run_options(struct cli *cli, grebe_ann_run_options *o)
             code = out_usage(cli, "--range: expected a radius, found \"%s\"", range);
         }
     }
+    o->mode = opt_get(cli, "mode");
+    if (code == 0 && range == NULL && o->mode != NULL && strncmp(o->mode, "range", 5) == 0) {
+        code = out_usage(cli, "--mode %s: expected --range with a radius", o->mode);
+    }
     o->search_threads = (uint32_t)threads;
     o->build_threads = (uint32_t)building;
     o->runs = (uint32_t)runs;
-    o->mode = opt_get(cli, "mode");
     o->rule = opt_get(cli, "recall");
     o->is_without_warmup = opt_has(cli, "no-warmup");
     o->is_batch = opt_has(cli, "batch");

@@ -186,7 +186,8 @@ int cmd_search(struct cli *cli)
         code = split_names(cli, opt_get(cli, "columns"), &names, &o.n_columns);
         o.columns = names;
     }
-    if (code == 0 && opt_has(cli, "metric") && grebe_metric_parse(opt_get(cli, "metric"), &o.metric, &err) != GREBE_OK) {
+    o.has_metric = opt_has(cli, "metric");
+    if (code == 0 && o.has_metric && grebe_metric_parse(opt_get(cli, "metric"), &o.metric, &err) != GREBE_OK) {
         code = out_error(cli, "search", &err);
     }
     for (; code == 0 && o.n_params < PARAMS_MAX && opt_nth(cli, "param", o.n_params) != NULL; o.n_params++) {

@@ -12,7 +12,7 @@ static const struct opt_spec search_options[] = {
     { "where", "EXPR", "only rows for which EXPR is true", 'w' },
     { "param", "NAME=VALUE", "of the index, such as ef=64 or nprobe=8; may be repeated", 0 },
     { "exact", NULL, "compare every row, also where there is an index", 0 },
-    { "metric", "euclidean|l2|ip|angular", "without an index (default euclidean)", 0 },
+    { "metric", "euclidean|l2|ip|angular", "(default: the index's, else euclidean); another than the index's compares every row", 0 },
     { "version", "V", "version number, tag, or time", 0 },
     { NULL, NULL, NULL, 0 },
 };

@@ -63,12 +63,13 @@ typedef struct grebe_table_search_options {
     const char *const *params;  /**< of the index: "ef=64", …; shape [n_params]. Of no use without one. */
     size_t n_params;
     bool is_exact;              /**< compare every row, also where there is an index */
-    grebe_metric metric;        /**< without an index (or is_exact with none); an index has its own */
+    grebe_metric metric;        /**< without an index; by default an index has its own, with is_exact too */
     const grebe_call_options *call;
+    bool has_metric;            /**< metric is wanted: every row is compared where the index has another one */
 } grebe_table_search_options;
-#define GREBE_TABLE_SEARCH_OPTIONS_INIT                                                                \
-    {                                                                                                  \
-        sizeof(grebe_table_search_options), NULL, 0, NULL, NULL, 0, false, GREBE_METRIC_EUCLIDEAN, NULL \
+#define GREBE_TABLE_SEARCH_OPTIONS_INIT                                                                       \
+    {                                                                                                         \
+        sizeof(grebe_table_search_options), NULL, 0, NULL, NULL, 0, false, GREBE_METRIC_EUCLIDEAN, NULL, false \
     }
 
 /**

@@ -96,7 +96,7 @@ class Table:
     def rename_column(self, old: str, new: str, *, on_conflict: OnConflict = "rebase",
                       message: Union[str, None] = None, durable: bool = True) -> Table: ...
     def search(self, column: str, queries: Any, k: int = 10, *, where: Union[str, None] = None,
-               columns: Union[Sequence[str], None] = None, exact: bool = False, metric: str = "euclidean",
+               columns: Union[Sequence[str], None] = None, exact: bool = False, metric: Union[str, None] = None,
                threads: Union[int, None] = None, **params: Any) -> Stream: ...
     def build_index(self, column: str, kind: str = "graph", metric: str = "euclidean", *, name: Union[str, None] = None,
                     on_conflict: OnConflict = "rebase", message: Union[str, None] = None, durable: bool = True,

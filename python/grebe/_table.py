@@ -117,10 +117,11 @@ class Table(_core.Table):
         """Give a column another name. Gives the new version."""
         return self._one(on_conflict, message, durable, lambda t: t.rename_column(old, new))
 
-    def search(self, column, queries, k=10, *, where=None, columns=None, exact=False, metric="euclidean", threads=None, **params):
+    def search(self, column, queries, k=10, *, where=None, columns=None, exact=False, metric=None, threads=None, **params):
         """The rows with the nearest vectors, as a Stream: "_query" (with several queries), "_rowid", "_distance", then the
-        columns (default: all but the vectors). Through the index of the column where the version has one (metric is the
-        index's then, params such as ef=64 are its), else by comparing every row."""
+        columns (default: all but the vectors). Through the index of the column where the version has one (params
+        such as ef=64 are its), else by comparing every row. metric: the index's, else "euclidean"; with another one than the
+        index's every row is compared."""
         rows, _ = _index.dense(queries)
         return _core.search_table(self, column, rows, k, columns, where, _index.words(params), exact, metric, _index.lanes(threads))
 

@@ -16,7 +16,7 @@ PyObject *core_table_search(PyObject *self, PyObject *args)
     struct ArrowArrayStream out = { 0 };
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OsOnOzOpsI", &table_object, &column, &rows_object, &k, &columns, &o.where, &params,
+    if (!PyArg_ParseTuple(args, "OsOnOzOpzI", &table_object, &column, &rows_object, &k, &columns, &o.where, &params,
                           &is_exact, &metric, &call.threads)) {
         return NULL;
     }
@@ -34,7 +34,8 @@ PyObject *core_table_search(PyObject *self, PyObject *args)
         o.call = &call;
         table = grebe_table_keep(table);
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_metric_parse(metric, &o.metric, &err);
+        o.has_metric = metric != NULL;
+        st = o.has_metric ? grebe_metric_parse(metric, &o.metric, &err) : st;
         st = st == GREBE_OK ? grebe_table_search(table, column, &rows.v, (size_t)k, &o, &out, &err) : st;
         Py_END_ALLOW_THREADS
         grebe_table_close(table);

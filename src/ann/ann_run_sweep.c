@@ -115,15 +115,24 @@ static grebe_status path_of(struct arena *ar, const char *folder, const char *te
     return GREBE_OK;
 }
 
-/* A misspelled parameter of the last index is found before the first one is built. */
+/* A misspelled parameter of the last index, or of searching it, is found before the first one is built. */
 static grebe_status try_new(struct ann_dataset *d, const struct ann_job *job, grebe_error *err)
 {
     grebe_ann_index *index = NULL;
     grebe_metric metric = GREBE_METRIC_L2;
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     grebe_vectors v;
+    int64_t id = -1;
+    float distance = 0;
     grebe_status st = grebe_metric_parse(d->distance, &metric, err);
     st = st == GREBE_OK ? ann_side_vectors(d, &d->train, 0, 1, &v, err) : st;
     st = st == GREBE_OK ? grebe_ann_index_new(d->ctx, job->kind, metric, v.elem, job->params, job->n_params, 1, &index, err) : st;
+    bool has_row = st == GREBE_OK && v.rows == 1 && grebe_ann_index_add(index, &v, NULL, NULL, NULL) == GREBE_OK;
+    for (size_t i = 0; has_row && st == GREBE_OK && i < job->n_searches; i++) {
+        o.params = job->searches[i].params;
+        o.n_params = job->searches[i].n_params;
+        st = grebe_ann_index_search(index, &v, 1, &o, &id, &distance, err);
+    }
     grebe_ann_index_close(index);
     return st;
 }
@@ -149,12 +158,20 @@ grebe_status ann_run_indexes(struct ann_dataset *d, const char *const *indexes, 
         jobs[i].has_build = true;
         st = ann_index_parse(&ar, indexes[i], &jobs[i].kind, &params, &jobs[i].n_params, err);
         jobs[i].params = params;
-        st = st == GREBE_OK ? try_new(d, &jobs[i], err) : st;
         GREBE_TRY(st == GREBE_OK ? st : error_wrap(err, st, "index \"%s\"", indexes[i]));
         GREBE_TRY(combine(&ar, parsed, n_sweeps, &jobs[i], err));
+        st = try_new(d, &jobs[i], err);
+        GREBE_TRY(st == GREBE_OK ? st : error_wrap(err, st, "index \"%s\"", indexes[i]));
         if (save_folder != NULL) {
             GREBE_TRY(path_of(&ar, save_folder, indexes[i], &jobs[i].save_path, err));
         }
+    }
+    for (size_t i = 0; i < n_sweeps; i++) {
+        bool is_used = !parsed[i].is_of_kind;
+        for (size_t j = 0; j < n_indexes; j++) {
+            is_used = is_used || parsed[i].kind == jobs[j].kind;
+        }
+        GREBE_TRY(is_used ? GREBE_OK : GREBE_FAIL(err, GREBE_EINVAL, "sweep: no index of the kind of \"%.60s\"", sweeps[i]));
     }
     for (size_t i = 0; i < n_indexes; i++) {
         st = ann_run_job(d, &jobs[i], o, report, err);

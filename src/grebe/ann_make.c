@@ -290,7 +290,8 @@ static grebe_status choose_metric(struct ann_dataset *d, const char *name, grebe
         name = d->layout == ANN_SPARSE ? "ip" : d->train.elem == VECTOR_BIT ? "hamming" : NULL;
     }
     if (name == NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "metric: expected euclidean, ip or angular, found none");
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "metric: expected one named, or as the last word of the output (as in words-50-angular.hdf5), found none");
     }
     grebe_status st = vector_metric_parse(name, &d->metric, err);
     if (st != GREBE_OK) {

@@ -209,6 +209,7 @@ static grebe_status check_found(const struct search *s, const char *path, grebe_
     return GREBE_OK;
 }
 
+/* By the index, or by every row where that is asked for or the index has another metric than the one wanted. */
 static grebe_status search_index(struct search *s, const grebe_index_info *info, grebe_error *err)
 {
     grebe_context *ctx = s->table->ctx;
@@ -216,10 +217,17 @@ static grebe_status search_index(struct search *s, const grebe_index_info *info,
     struct buf path = BUF_INIT(ctx->a), ids = BUF_INIT(ctx->a);
     grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
     static const int64_t nobody[1] = { 0 };
+    grebe_ann_index_stats stats = GREBE_ANN_INDEX_STATS_INIT;
     grebe_status st = GREBE_OK;
     GREBE_TRY(search_index_path(ctx->a, info->path, &path, err));
     GREBE_TRY(grebe_ann_index_open(ctx, (const char *)path.data, false, &index, err));
     GREBE_TRY(check_index(s, index, info, (const char *)path.data, err));
+    GREBE_TRY(grebe_ann_index_get_stats(index, &stats, err));
+    if (s->o.is_exact || (s->o.has_metric && s->o.metric != stats.metric)) {
+        s->o.metric = s->o.has_metric ? s->o.metric : stats.metric;
+        st = search_all(s, err);
+        goto out;
+    }
     o.params = s->o.params;
     o.n_params = s->o.n_params;
     if (s->o.call != NULL) {
@@ -332,7 +340,7 @@ static grebe_status find_nearest(struct search *s, grebe_error *err)
     if (st != GREBE_OK) {
         return st;
     }
-    for (size_t i = 0; !s->o.is_exact && i < info->n_indexes; i++) {
+    for (size_t i = 0; !(s->o.is_exact && s->o.has_metric) && i < info->n_indexes; i++) {
         index = search_is_ours(&info->indexes[i], s->column) ? &info->indexes[i] : index;
     }
     st = index != NULL ? search_index(s, index, err) : search_all(s, err);

@@ -27,6 +27,9 @@ q grebe ann run $A/good/dense_l2_f32.hdf5 --index flat --export json:http://x
 q grebe ann run $A/good/dense_l2_f32.hdf5 --index flat --export json
 q grebe ann run $A/good/dense_l2_f32.hdf5 --index "flat x=1"
 q grebe ann run $A/good/dense_l2_f32.hdf5 --index "hnsw" --sweep "flat:ef=1" --sweep ef
+q grebe ann run $A/good/dense_l2_f32.hdf5 --index "hnsw" --sweep "ivf:nprobe=1"
+q grebe ann run $A/good/dense_l2_f32.hdf5 --index "hnsw" --index "ivf lists=8" --sweep "ef=1"
+q grebe ann run $A/good/dense_l2_f32.hdf5 --index flat --mode range
 q grebe ann run $A/good/dense_l2_f32.hdf5 --index flat -k 21
 q grebe ann run $A/good/multi_vector_ip.hdf5 --index flat
 echo text >t.json; q grebe ann eval $A/good/dense_l2_f32.hdf5 t.json

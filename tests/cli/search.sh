@@ -24,6 +24,11 @@ q grebe search words --vector 1
 q grebe search words --column word --vector 1
 q grebe search words --column vectors --vector 1
 q grebe search words --column vector --query-from queries.arrows --param effort=1
+echo "metrics: the index's, and others by every row"
+near --exact | tail -n 2
+near --metric angular | tail -n 2
+near --metric euclidean | tail -n 2
+near --metric l2 --exact | tail -n 2
 q grebe index build words --column vector quantum=1 -q
 q grebe index drop words --column vector -q
 q grebe index drop words --column vector -q
