@@ -174,7 +174,7 @@ GREBE_API void grebe_ann_index_range_free(grebe_ann_index_range *range);
 
 /**
  * Save as one file with checksums. It appears whole or not at all; an older file of that name is replaced.
- * @return GREBE_OK; GREBE_EIO; GREBE_ELIMIT (full disk); GREBE_EACCES and the like; GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EIO (err->sys is the errno); GREBE_ELIMIT (full disk); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_save(grebe_ann_index *index, const char *path, bool durable,
                                                          grebe_error *err);
@@ -183,7 +183,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_save(grebe_ann_index *in
  * Open a saved index: the file is mapped, and must not be changed in place meanwhile.
  *
  * @param deep Verify every checksum first (small files are always verified whole).
- * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (made by a later version); GREBE_EIO; GREBE_ENOMEM.
+ * @param out  Owned by the caller, grebe_ann_index_close(); NULL on failure.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (made by a later version); GREBE_EIO;
+ *         GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep,
                                                          grebe_ann_index **out, grebe_error *err);
