@@ -41,6 +41,14 @@ static const struct cmd check_spec = {
 
 static const struct opt_spec make_options[] = {
     SOURCE_OPTIONS,
+    { "neighbors", "SOURCE", "ids that another program found: .ivecs, .ibin, .npy, .gt, …; they are kept and checked, not searched", 0 },
+    { "distances", "SOURCE", "its distances, whose convention is told; those of the data set are always computed anew", 0 },
+    TRUTH_OPTIONS,
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct opt_spec groundtruth_options[] = {
+    SOURCE_OPTIONS,
     TRUTH_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
@@ -49,7 +57,9 @@ static const struct cmd make_spec = {
     "ann make", "ann make OUT.hdf5 --base SOURCE --queries SOURCE | --split N [--metric M] [-k K]",
     "make a benchmark data set from vectors",
     "Finds the true neighbours of each query, exactly (in float64, ties to the lower row), and writes what VSAG and "
-    "ann-benchmarks read. float16 and float64 vectors become float32. The same input gives the same bytes.",
+    "ann-benchmarks read. float16 and float64 vectors become float32. The same input gives the same bytes. Vectors that "
+    "--memory-limit has no room for are read by blocks, several times. With --neighbors, exit 5 when what `grebe ann check` "
+    "says of them has errors; OUT is written.",
     "grebe ann make words-50-angular.hdf5 --base words.parquet --split 1000\n"
     "grebe ann make sift-128-euclidean.hdf5 --base sift_base.fvecs --queries sift_query.fvecs -k 100",
     make_options, NULL, 1, 1, cmd_ann_make, NULL
@@ -62,7 +72,7 @@ static const struct cmd groundtruth_spec = {
     "ids with distances.",
     "grebe ann groundtruth old.hdf5 new.hdf5 -k 10\n"
     "grebe ann groundtruth truth.ivecs --base base.fbin --queries queries.fbin --metric ip -k 100",
-    make_options, NULL, 1, 2, cmd_ann_groundtruth, NULL
+    groundtruth_options, NULL, 1, 2, cmd_ann_groundtruth, NULL
 };
 
 static const struct opt_spec export_options[] = {

@@ -4,13 +4,20 @@
 #include <string.h>
 
 #include "ann.h"
+#include "exit_code.h"
 #include "opt.h"
 #include "out.h"
 
+struct noting {
+    struct cli *cli;
+    size_t n_errors;
+};
+
 static void note_finding(void *arg, grebe_ann_level level, const char *place, const char *message)
 {
-    (void)level;
-    out_note(arg, "%s: %s", place, message);
+    struct noting *n = arg;
+    n->n_errors += level == GREBE_ANN_ERROR;
+    out_note(n->cli, "%s%s: %s", level == GREBE_ANN_ERROR ? "error: " : "", place, message);
 }
 
 /* OUT-128-euclidean.hdf5: the word before the ending, as ann-benchmarks names files. */
@@ -26,7 +33,7 @@ static const char *metric_of_name(struct cli *cli, const char *path)
     return grebe_metric_parse(word, &metric, NULL) == GREBE_OK && metric != GREBE_METRIC_L2 ? word : NULL;
 }
 
-static int common_options_from(struct cli *cli, grebe_ann_make_options *o)
+static int common_options_from(struct cli *cli, struct noting *noting, grebe_ann_make_options *o)
 {
     int64_t k = 0;
     int short_rows = 0;
@@ -35,16 +42,17 @@ static int common_options_from(struct cli *cli, grebe_ann_make_options *o)
     o->k = (uint64_t)k;
     o->short_rows = (grebe_ann_short)short_rows;
     o->is_filtered = opt_has(cli, "filtered");
+    o->is_base_by_rows = true;
     o->finding = note_finding;
-    o->finding_ctx = cli;
+    o->finding_ctx = noting;
     o->call = &cli->call;
     return code;
 }
 
-static int make_options_from(struct cli *cli, const char *out, grebe_ann_make_options *o)
+static int make_options_from(struct cli *cli, struct noting *noting, const char *out, grebe_ann_make_options *o)
 {
     int64_t split = 0, seed = 1;
-    int code = common_options_from(cli, o);
+    int code = common_options_from(cli, noting, o);
     code = code != 0 ? code : opt_int(cli, "split", 1, INT64_MAX, &split);
     code = code != 0 ? code : opt_int(cli, "seed", 0, INT64_MAX, &seed);
     o->base = opt_get(cli, "base");
@@ -106,7 +114,13 @@ int cmd_ann_make(struct cli *cli)
     grebe_ann_make_options o = GREBE_ANN_MAKE_OPTIONS_INIT;
     grebe_ann_data *data = NULL;
     const char *path = cli->positional[0];
-    int code = make_options_from(cli, path, &o);
+    struct noting noting = { cli, 0 };
+    int code = make_options_from(cli, &noting, path, &o);
+    o.neighbors = opt_get(cli, "neighbors");
+    o.distances = opt_get(cli, "distances");
+    if (code == 0 && (o.neighbors == NULL ? o.distances != NULL : o.queries == NULL)) {
+        code = out_usage(cli, "--distances: with --neighbors, --neighbors: with --queries");
+    }
     if (code == 0 && !is_hdf5_name(path)) {
         code = out_usage(cli, "expected a name that ends in .hdf5, found %s", path);
     }
@@ -115,7 +129,7 @@ int cmd_ann_make(struct cli *cli)
     }
     code = code == 0 ? write_out(cli, data, path) : code;
     grebe_ann_close(data);
-    return code;
+    return code == 0 && noting.n_errors > 0 ? EXIT_CODE_CORRUPT : code;
 }
 
 int cmd_ann_groundtruth(struct cli *cli)
@@ -126,11 +140,13 @@ int cmd_ann_groundtruth(struct cli *cli)
     grebe_ann_data *data = NULL;
     bool is_file = cli->n_positional == 2;
     const char *path = cli->positional[cli->n_positional - 1];
-    int code = is_file ? common_options_from(cli, &o) : make_options_from(cli, path, &o);
+    struct noting noting = { cli, 0 };
+    int code = is_file ? common_options_from(cli, &noting, &o) : make_options_from(cli, &noting, path, &o);
     if (code == 0 && is_file && (opt_has(cli, "base") || opt_has(cli, "queries") || opt_has(cli, "split"))) {
         code = out_usage(cli, "a data set, or --base and --queries");
     }
     read.allow_padding = true;
+    read.is_base_by_rows = true;
     read.call = &cli->call;
     if (code == 0) {
         grebe_status st = is_file ? grebe_ann_open(cli->ctx, cli->positional[0], &read, &data, &err)
@@ -161,6 +177,7 @@ int cmd_ann_export(struct cli *cli)
     grebe_ann_data *data = NULL;
     size_t n = 0;
     read.allow_padding = true;
+    read.is_base_by_rows = true;
     read.call = &cli->call;
     grebe_status st = grebe_ann_open(cli->ctx, cli->positional[0], &read, &data, &err);
     st = st == GREBE_OK ? grebe_ann_content_of(data, &c, &err) : st;

@@ -54,6 +54,8 @@ typedef struct grebe_ann_side {
     const int64_t *labels;  /**< shape [n]; of both sides or of none */
 } grebe_ann_side;
 
+typedef struct grebe_ann_data grebe_ann_data;
+
 /** A whole data set. */
 typedef struct grebe_ann_content {
     uint32_t struct_size;
@@ -67,6 +69,9 @@ typedef struct grebe_ann_content {
     uint64_t n_valid_ratios;
     bool is_int8_negated_ip;  /**< distances of int8 inner products are -ip, as VSAG's code has them */
     bool is_maxsim_plain_l2;  /**< MULTI euclidean: distances are summed, not their squares */
+    /** DENSE with base.vectors NULL: they are not in memory but read from here by rows, as often as they are needed. Set by
+     *  grebe_ann_content_of() for data that was read or made with is_base_by_rows. Borrowed; one thread at a time. */
+    const grebe_ann_data *base_rows_of;
 } grebe_ann_content;
 #define GREBE_ANN_SIDE_INIT                                           \
     {                                                                 \
@@ -75,7 +80,7 @@ typedef struct grebe_ann_content {
 #define GREBE_ANN_CONTENT_INIT                                                                                     \
     {                                                                                                              \
         sizeof(grebe_ann_content), GREBE_ANN_DENSE, NULL, GREBE_ANN_SIDE_INIT, GREBE_ANN_SIDE_INIT, 0, NULL, NULL, \
-            NULL, 0, false, false                                                                                  \
+            NULL, 0, false, false, NULL                                                                            \
     }
 
 /** Options of opening and checking. Fields beyond struct_size take their defaults. */
@@ -87,13 +92,12 @@ typedef struct grebe_ann_read_options {
     grebe_ann_finding_fn finding; /**< NULL: findings are not wanted */
     void *finding_ctx;
     const grebe_call_options *call; /**< Borrowed for the call; NULL: defaults */
+    bool is_base_by_rows; /**< DENSE: base vectors above half of the call's memory limit stay in the file; see grebe_ann_content */
 } grebe_ann_read_options;
-#define GREBE_ANN_READ_OPTIONS_INIT                                                        \
-    {                                                                                      \
-        sizeof(grebe_ann_read_options), GREBE_ANN_READ, false, false, NULL, NULL, NULL     \
+#define GREBE_ANN_READ_OPTIONS_INIT                                                           \
+    {                                                                                         \
+        sizeof(grebe_ann_read_options), GREBE_ANN_READ, false, false, NULL, NULL, NULL, false \
     }
-
-typedef struct grebe_ann_data grebe_ann_data;
 
 /**
  * Read a data set into memory: float16, bfloat16, float64 and wider integers become float32.
@@ -170,11 +174,18 @@ typedef struct grebe_ann_make_options {
     grebe_ann_finding_fn finding; /**< NULL: notices are not wanted */
     void *finding_ctx;
     const grebe_call_options *call;
+    bool is_base_by_rows; /**< dense base vectors above half of the call's memory limit stay in their source, which is
+                               read again when they are needed; see grebe_ann_content */
+    /** A source of lists of ids: the neighbours that another program found, which are kept (-1 ends a short row). Distances
+     *  are computed anew. Findings are those of grebe_ann_check(); errors among them do not fail the call. With queries
+     *  alone. NULL: neighbours are searched. */
+    const char *neighbors;
+    const char *distances; /**< that program's distances: findings name their convention; NULL: those in a .gt or .knn file */
 } grebe_ann_make_options;
 #define GREBE_ANN_MAKE_OPTIONS_INIT                                                                              \
     {                                                                                                            \
         sizeof(grebe_ann_make_options), NULL, NULL, 0, 1, NULL, NULL, 0, NULL, NULL, false,                      \
-            GREBE_ANN_SHORT_SHRINK, false, false, false, NULL, NULL, NULL                                        \
+            GREBE_ANN_SHORT_SHRINK, false, false, false, NULL, NULL, NULL, false, NULL, NULL                     \
     }
 
 /**

@@ -4,7 +4,7 @@
 import os
 
 from . import _core
-from ._index import _ELEMS, _NAMES, _numpy, dense, integers, lanes, sparse
+from ._index import _ELEMS, _NAMES, _numpy, dense, integers, lanes, sparse, unsigned
 
 _LAYOUTS = ("dense", "sparse", "multi_vector", "sets")
 _PROFILES = ("read", "vsag", "annb")
@@ -96,9 +96,11 @@ def _give_side(vectors, layout, labels, tokens):
     side = {"n": 0, "dim": 0, "elem": 0, "labels": None if labels is None else integers(labels, "labels")}
     if tokens is not None:
         side["token_offsets"] = integers(tokens[0], "tokens")
-        side["tokens"] = np.ascontiguousarray(tokens[1], np.uint32)
+        side["tokens"] = unsigned(tokens[1], "tokens")
     if layout == "dense":
         (side["vectors"], side["elem"], side["n"], side["dim"]), is_one = dense(vectors)
+        if side["elem"] == _ELEMS["float64"]:
+            side["vectors"], side["elem"] = side["vectors"].astype(np.float32), _ELEMS["float32"]
         if is_one:
             raise ValueError("vectors: expected a matrix of rows, found one vector")
         return side
@@ -107,10 +109,12 @@ def _give_side(vectors, layout, labels, tokens):
     else:
         side["offsets"] = integers(vectors[0], "offsets")
         if layout == "sets":
-            side["terms"] = np.ascontiguousarray(vectors[1], np.uint32)
+            side["terms"] = unsigned(vectors[1], "items")
         else:
             side["vectors"] = np.ascontiguousarray(vectors[1], np.float32)
             side["dim"] = side["vectors"].shape[1]
+    if not len(side["offsets"]):
+        raise ValueError("offsets: expected one more than there are rows, found none")
     side["n"] = len(side["offsets"]) - 1
     return side
 
@@ -118,11 +122,19 @@ def _give_side(vectors, layout, labels, tokens):
 def _content(layout, distance, train, test, neighbors, distances, k, train_labels, test_labels, valid_ratios, tokens, int8_negated_ip,
              plain_l2):
     np = _numpy()
+    if layout not in _LAYOUTS:
+        raise ValueError(f"layout: expected one of {', '.join(_LAYOUTS)}, found {layout!r}")
+    if not isinstance(distance, str):
+        raise TypeError(f"distance: expected a word, found {distance!r}")
     c = {"layout": _LAYOUTS.index(layout), "distance": distance, "base": _give_side(train, layout, train_labels, tokens[0]),
          "queries": _give_side(test, layout, test_labels, tokens[1]), "k": k, "int8_negated_ip": bool(int8_negated_ip),
          "plain_l2": bool(plain_l2)}
     if neighbors is not None:
-        c["neighbors"] = np.ascontiguousarray(neighbors, np.int64)
+        shape = np.shape(neighbors)
+        if distances is None or len(shape) != 2 or np.shape(distances) != shape:
+            raise ValueError(f"distances: expected the shape of neighbors, {shape}, found "
+                             f"{'none' if distances is None else np.shape(distances)}")
+        c["neighbors"] = integers(np.ravel(neighbors), "neighbors")
         c["distances"] = np.ascontiguousarray(distances, np.float32)
     if valid_ratios is not None:
         c["valid_ratios"] = np.ascontiguousarray(valid_ratios, np.float32)
@@ -143,7 +155,7 @@ def write_hdf5(path, data=None, *, durable=False, **fields):
     if neighbors is None:
         neighbors, distances = groundtruth(data.train, data.test, k or 100, data.distance, int8_negated_ip=data.int8_negated_ip,
                                            plain_l2=data.plain_l2)
-    c = _content(data.layout, data.distance, data.train, data.test, neighbors, distances, _numpy().shape(neighbors)[1],
+    c = _content(data.layout, data.distance, data.train, data.test, neighbors, distances, (_numpy().shape(neighbors) or (0,))[-1],
                  data.train_labels, data.test_labels, data.valid_ratios, (data.train_tokens, data.test_tokens), data.int8_negated_ip,
                  data.plain_l2)
     _core.ann_write(os.fspath(path), c, durable)

@@ -63,6 +63,14 @@ def integers(values, what):
     return np.ascontiguousarray(values, np.int64)
 
 
+def unsigned(values, what):
+    """uint32, contiguous; nothing is rounded or wrapped on the way."""
+    values = integers(values, what)
+    if values.size and not 0 <= values.min() <= values.max() < 1 << 32:
+        raise ValueError(f"{what}: expected from 0 to {(1 << 32) - 1}, found from {values.min()} to {values.max()}")
+    return _numpy().ascontiguousarray(values, _numpy().uint32)
+
+
 def lanes(threads):
     """A number of threads for the library; None: its own."""
     threads = 0 if threads is None else int(threads)
@@ -112,11 +120,10 @@ def sparse(vectors):
     if hasattr(vectors, "indptr"):
         vectors = vectors.tocsr()
         vectors = (vectors.indptr, vectors.indices, vectors.data)
+    if not isinstance(vectors, (tuple, list)) or len(vectors) != 3:
+        raise TypeError(f"sparse rows: expected (offsets, terms, values) or a SciPy matrix, found {type(vectors).__name__}")
     offsets, terms, values = vectors
-    terms = integers(terms, "terms")
-    if terms.size and not 0 <= terms.min() <= terms.max() < 1 << 32:
-        raise ValueError(f"terms: expected from 0 to {(1 << 32) - 1}, found from {terms.min()} to {terms.max()}")
-    return (integers(offsets, "offsets"), np.ascontiguousarray(terms, np.uint32), np.ascontiguousarray(values, np.float32)), False
+    return (integers(offsets, "offsets"), unsigned(terms, "terms"), np.ascontiguousarray(values, np.float32)), False
 
 
 class Index:

@@ -48,35 +48,54 @@ static void check_value(struct ann_checker *c, const char *name, uint64_t row, u
     ann_checker_find(c, ANN_ERROR, place, "%s is %s", place, isnan(v) ? "NaN" : "infinite");
 }
 
-static grebe_status check_dense(struct ann_checker *c, const char *name, const struct ann_vectors *v, uint64_t rows,
+/* Values of float rows that are no numbers, and rows of zeros. */
+struct dense_check {
+    struct ann_checker *c;
+    const char *name;
+    const struct ann_vectors *v;
+    uint64_t n_bad, n_zero, first_zero;
+};
+
+static void check_row(struct dense_check *k, uint64_t i, const unsigned char *p)
+{
+    size_t row = vector_row_bytes(k->v->elem, k->v->dim);
+    bool is_float = k->v->elem == VECTOR_F32, is_zero = true;
+    for (size_t j = 0; j < row && is_zero; j++) {
+        is_zero = p[j] == 0 || (is_float && j % 4 == 3 && p[j] == 0x80); /* -0 is zero */
+    }
+    for (uint32_t j = 0; is_float && j < k->v->dim && !is_zero; j++) {
+        check_value(k->c, k->name, i, j, ((const float *)(const void *)p)[j], &k->n_bad);
+    }
+    k->first_zero = is_zero && k->n_zero == 0 ? i : k->first_zero;
+    k->n_zero += is_zero;
+}
+
+static grebe_status check_dense(struct ann_checker *c, const char *name, const struct ann_vectors *v, uint64_t n_rows,
                                 grebe_error *err)
 {
-    uint64_t n_bad = 0, n_zero = 0, first_zero = 0;
-    size_t row = vector_row_bytes(v->elem, v->dim);
-    for (uint64_t i = 0; i < rows && v->elem != VECTOR_BIT; i++) {
-        const unsigned char *p = (const unsigned char *)v->dense + i * row;
-        bool is_zero = true;
-        for (size_t j = 0; j < row && is_zero; j++) {
-            is_zero = p[j] == 0 || (v->elem == VECTOR_F32 && j % 4 == 3 && p[j] == 0x80); /* -0 is zero */
+    struct dense_check k = { .c = c, .name = name, .v = v };
+    struct ann_rows rows = ann_rows_of(v);
+    size_t row = vector_row_bytes(v->elem, v->dim), step = ann_block_rows(&rows, c->call);
+    struct buf block = BUF_INIT(c->d->ctx->a);
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(buf_reserve(&block, rows.read != NULL ? step * row : 1, err));
+    for (uint64_t at = 0; at < n_rows && v->elem != VECTOR_BIT; at += step) {
+        uint64_t n = min_u64(step, n_rows - at);
+        const void *p = NULL;
+        GREBE_TRY(ann_rows_get(&rows, at, n, block.data, &p, err));
+        for (uint64_t i = 0; i < n; i++) {
+            check_row(&k, at + i, (const unsigned char *)p + i * row);
         }
-        for (uint32_t j = 0; v->elem == VECTOR_F32 && j < v->dim && !is_zero; j++) {
-            check_value(c, name, i, j, ((const float *)(const void *)p)[j], &n_bad);
-        }
-        first_zero = is_zero && n_zero == 0 ? i : first_zero;
-        n_zero += is_zero;
-        if (i % 65536 == 0) {
-            grebe_status st = call_check(c->call, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
-        }
+        GREBE_TRY(call_check(c->call, err));
     }
-    tell_rest(c, ANN_ERROR, name, n_bad);
-    if (n_zero > 0 && c->d->metric == VECTOR_COSINE) {
+    tell_rest(c, ANN_ERROR, name, k.n_bad);
+    if (k.n_zero > 0 && c->d->metric == VECTOR_COSINE) {
         ann_checker_find(c, ANN_WARNING, name, "%llu zero vectors in %s under angular, the first at row %llu: their distance is undefined",
-                         (unsigned long long)n_zero, name, (unsigned long long)first_zero);
+                         (unsigned long long)k.n_zero, name, (unsigned long long)k.first_zero);
     }
-    return GREBE_OK;
+out:
+    buf_release(&block);
+    return st;
 }
 
 static void check_sparse(struct ann_checker *c, const char *name, const struct ann_vectors *v)
@@ -257,7 +276,8 @@ grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile pr
     struct ann_dataset *d = NULL;
     struct ann_checker c = { .call = call != NULL ? call : &defaults, .profile = profile, .allow_padding = allow_padding,
                              .finding = finding, .arg = arg };
-    struct ann_open_options o = { .profile = profile, .allow_padding = allow_padding, .finding = pass_on, .finding_arg = &c };
+    struct ann_open_options o = { .profile = profile, .is_base_by_rows = true, .allow_padding = allow_padding,
+                                  .finding = pass_on, .finding_arg = &c };
     grebe_error failure = GREBE_ERROR_INIT;
     *n_errors = 0;
     grebe_status st = ann_dataset_open(ctx, path, &o, c.call, &d, &failure);

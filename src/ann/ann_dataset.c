@@ -33,6 +33,9 @@ void ann_dataset_free(struct ann_dataset *d)
     if (d == NULL) {
         return;
     }
+    if (d->close_rows != NULL) {
+        d->close_rows(d->train.rows.arg);
+    }
     while (d->blocks != NULL) {
         struct ann_block *b = d->blocks;
         d->blocks = b->next;
@@ -121,8 +124,13 @@ double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r)
     if (d->layout == ANN_MULTI) {
         return maxsim_distance(d, q, r);
     }
-    size_t row = vector_row_bytes(d->train.elem, d->train.dim);
-    double x = vector_distance_exact(d->metric, d->train.elem, (const unsigned char *)d->test.dense + q * row,
-                                     (const unsigned char *)d->train.dense + r * row, d->train.dim);
+    return ann_distance_to(d, q, (const unsigned char *)d->train.dense + r * vector_row_bytes(d->train.elem, d->train.dim));
+}
+
+double ann_distance_to(const struct ann_dataset *d, uint64_t q, const void *row)
+{
+    size_t bytes = vector_row_bytes(d->train.elem, d->train.dim);
+    double x = vector_distance_exact(d->metric, d->train.elem, (const unsigned char *)d->test.dense + q * bytes, row,
+                                     d->train.dim);
     return d->is_int8_negated_ip ? x - 1 : x;
 }

@@ -5,7 +5,7 @@
 /*
  * A benchmark data set: base and query vectors, true neighbours and their distances, labels. One model for VSAG's and
  * ann-benchmarks' HDF5 files (docs/format/ann.md) and for what is made from other files. Read whole into memory by
- * ann_dataset_open(); vectors of dense files larger than the limit are read by rows (ann_rows_*).
+ * ann_dataset_open(), but for base vectors of dense sets above the memory limit, where the caller can use those by rows.
  */
 
 #include "base/buf.h"
@@ -16,12 +16,25 @@
 enum ann_layout { ANN_DENSE, ANN_SPARSE /* VSAG's packed records */, ANN_MULTI /* documents of several vectors */,
                   ANN_SETS /* ann-benchmarks' jaccard files */ };
 
+/** Rows that are in memory, or come block by block. */
+struct ann_rows {
+    uint64_t n;
+    uint32_t dim;
+    enum vector_elem elem;
+    /** Rows [begin, begin + n) packed into dst; fastest in order. NULL: `data` has them all. One thread at a time. */
+    grebe_status (*read)(void *arg, uint64_t begin, uint64_t n, void *dst, grebe_error *err);
+    void *arg;
+    bool is_in_order; /* a jump is dear: what lies between rows that are wanted is better read */
+    const void *data;
+};
+
 /** Vectors of one side, in memory. Shapes by layout; what does not apply is NULL. Owned by the data set. */
 struct ann_vectors {
     uint64_t n;             /* vectors; MULTI: documents */
     uint32_t dim;           /* SPARSE: most terms of a record; SETS: 0 */
     enum vector_elem elem;
     void *dense;            /* DENSE: shape [n][dim]; MULTI: float32 [offsets[n]][dim] */
+    struct ann_rows rows;   /* DENSE, train alone, where read is not NULL: vectors that are not in memory */
     int64_t *offsets;       /* SPARSE, SETS, MULTI: shape [n + 1] */
     uint32_t *terms;        /* SPARSE, SETS: ascending in a record */
     float *values;          /* SPARSE */
@@ -46,6 +59,7 @@ struct ann_dataset {
     double distance_tolerance; /* of stored distances against exact ones, relative above 1: by their stored type */
     char path[512];
     struct ann_block *blocks; /* what ann_array() gave */
+    void (*close_rows)(void *arg); /* of train.rows, with its arg; NULL: they are borrowed */
 };
 
 /** What a reader accepts. */
@@ -58,6 +72,7 @@ typedef void (*ann_finding_fn)(void *arg, enum ann_level level, const char *plac
 struct ann_open_options {
     enum ann_profile profile;
     bool is_without_vectors; /* truth and labels only (DENSE and MULTI: with n and dim) */
+    bool is_base_by_rows;    /* DENSE: base vectors above half of the memory limit stay in the file (train.rows) */
     bool allow_padding;      /* ids of -1 at the end of a row of neighbors: it has fewer matches */
     ann_finding_fn finding;  /* NULL: notices are dropped */
     void *finding_arg;
@@ -88,7 +103,32 @@ struct ann_order {
 };
 grebe_status ann_sort_terms(struct ann_vectors *v, const grebe_allocator *a, struct ann_order *out, grebe_error *err);
 
-/** The distance by which the data set orders row `r` of train for query `q`, float64 on the stored values. */
+/**
+ * The distance by which the data set orders row `r` of train for query `q`, float64 on the stored values. Vectors are in
+ * memory.
+ */
 double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r);
+/** DENSE: the same for a row of base vectors that the caller has. */
+double ann_distance_to(const struct ann_dataset *d, uint64_t q, const void *row);
+
+/* ---- rows, wherever they are (DENSE) ---- */
+
+/** Whether there are vectors at all. */
+bool ann_has_rows(const struct ann_vectors *v);
+/** Whether rows of that many bytes may be in memory; above half of the limit they are better read by blocks. */
+bool ann_fits_memory(const struct call *call, uint64_t n, size_t row_bytes);
+struct ann_rows ann_rows_of(const struct ann_vectors *v);
+/** Rows that a block should have, 1 at least: some MiB, less under a low limit, not above the rows there are. */
+size_t ann_block_rows(const struct ann_rows *rows, const struct call *call);
+/** Rows [begin, begin + n): where they are in memory, or read into block (shape [n] rows). */
+grebe_status ann_rows_get(const struct ann_rows *rows, uint64_t begin, uint64_t n, void *block, const void **out,
+                          grebe_error *err);
+/**
+ * The rows of some ids, in their order.
+ * @param ids Shape [n], each below rows->n; -1: its row is left as it is.
+ * @param dst Shape [n] rows.
+ */
+grebe_status ann_rows_gather(grebe_context *ctx, const struct ann_rows *rows, const int64_t *ids, size_t n, void *dst,
+                             grebe_error *err);
 
 #endif

@@ -30,6 +30,8 @@ grebe_status ann_read_ints(struct ann_reader *r, const struct hdf5_data *h, int6
 
 /* Vectors of both sides by layout. */
 grebe_status ann_read_dense(struct ann_reader *r, grebe_error *err);
+/** A data set whose base vectors stay in the file takes the file with it: r->f becomes NULL. */
+void ann_own_file(struct ann_reader *r);
 grebe_status ann_read_sparse(struct ann_reader *r, grebe_error *err);
 grebe_status ann_read_sets(struct ann_reader *r, grebe_error *err);
 grebe_status ann_read_multi(struct ann_reader *r, grebe_error *err);

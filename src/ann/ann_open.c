@@ -330,18 +330,23 @@ static grebe_status read_vectors(struct ann_reader *r, grebe_error *err)
     }
 }
 
-/* int8 under ip: the first pair whose stored distance tells 1 - dot from -dot. */
-static void find_int8_convention(struct ann_reader *r)
+/* int8 under ip: the first pairs whose stored distance tells 1 - dot from -dot. */
+static grebe_status find_int8_convention(struct ann_reader *r, grebe_error *err)
 {
     struct ann_dataset *d = r->d;
+    struct buf near = BUF_INIT(r->ctx->a);
+    grebe_status st = GREBE_OK;
     if (d->layout != ANN_DENSE || d->metric != VECTOR_IP || d->train.elem != VECTOR_I8 || d->neighbors == NULL ||
-        d->train.dense == NULL) {
-        return;
+        !ann_has_rows(&d->train)) {
+        return GREBE_OK;
     }
-    uint64_t plain = 0, negated = 0;
-    for (uint64_t i = 0; i < d->test.n * d->k && i < 1000; i++) {
+    uint64_t plain = 0, negated = 0, n = min_u64(d->test.n * d->k, 1000);
+    struct ann_rows rows = ann_rows_of(&d->train);
+    GREBE_TRY(buf_reserve(&near, (size_t)n * d->train.dim, err));
+    GREBE_TRY(ann_rows_gather(r->ctx, &rows, d->neighbors, (size_t)n, near.data, err));
+    for (uint64_t i = 0; i < n; i++) {
         if (d->neighbors[i] >= 0) {
-            double exact = ann_distance(d, i / d->k, (uint64_t)d->neighbors[i]);
+            double exact = ann_distance_to(d, i / d->k, near.data + i * d->train.dim);
             plain += (float)exact == d->distances[i];
             negated += (float)(exact - 1) == d->distances[i];
         }
@@ -350,6 +355,9 @@ static void find_int8_convention(struct ann_reader *r)
     if (d->is_int8_negated_ip) {
         ann_find(r, ANN_NOTICE, "distances", "int8 inner products are stored as -ip, as VSAG's code computes them");
     }
+out:
+    buf_release(&near);
+    return st;
 }
 
 static grebe_status read_all(struct ann_reader *r, grebe_error *err)
@@ -370,7 +378,7 @@ static grebe_status read_all(struct ann_reader *r, grebe_error *err)
     GREBE_TRY(call_check(r->call, err));
     GREBE_TRY(read_truth(r, ids, far, err));
     GREBE_TRY(read_labels(r, err));
-    find_int8_convention(r);
+    st = find_int8_convention(r, err);
 out:
     return st;
 }
@@ -384,6 +392,7 @@ grebe_status ann_dataset_open(grebe_context *ctx, const char *path, const struct
     *out = NULL;
     if (options != NULL) {
         r.o = *options;
+        r.o.is_base_by_rows = options->is_base_by_rows && options->store == NULL; /* the store is the call's alone */
     }
     GREBE_TRY(r.o.store != NULL ? hdf5_open_in(r.o.store, path, &r.f, err) : hdf5_open(ctx, path, &r.f, err));
     GREBE_TRY(ann_dataset_new(ctx, &r.d, err));
@@ -393,6 +402,7 @@ grebe_status ann_dataset_open(grebe_context *ctx, const char *path, const struct
         st = error_wrap(err, st, "%s", path);
         goto out;
     }
+    ann_own_file(&r);
     *out = r.d;
     r.d = NULL;
 out:

@@ -46,78 +46,125 @@ static grebe_status choose_elem(const struct ann_reader *r, const struct hdf5_da
                       r->d->metric == VECTOR_HAMMING ? " or bool" : "", h->type_name, what);
 }
 
+/* ---- rows of a data set of the file ---- */
+
+struct file_rows {
+    grebe_context *ctx;
+    struct hdf5_file *f; /* closed with the rows when is_owner */
+    bool is_owner;
+    const struct hdf5_data *h;
+    enum vector_elem elem;
+};
+
 /* Integers wider than a float's 24 bits must come out as they were. */
-static grebe_status read_exact(struct ann_reader *r, const struct hdf5_data *h, float *dst, grebe_error *err)
+static grebe_status read_exact(const struct file_rows *r, uint64_t begin, uint64_t n_rows, float *dst, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
+    const struct hdf5_data *h = r->h;
     struct buf block = BUF_INIT(r->ctx->a);
     uint64_t row = h->shape[1] * sizeof(double), step = max_size(BLOCK_BYTES / (size_t)row, 1);
-    GREBE_TRY(buf_reserve(&block, (size_t)(min_u64(step, h->shape[0]) * row), err));
-    for (uint64_t at = 0; at < h->shape[0]; at += step) {
-        uint64_t n = min_u64(step, h->shape[0] - at);
+    GREBE_TRY(buf_reserve(&block, (size_t)(min_u64(step, n_rows) * row), err));
+    for (uint64_t at = 0; at < n_rows; at += step) {
+        uint64_t n = min_u64(step, n_rows - at);
         const double *x = (const double *)(void *)block.data;
-        GREBE_TRY(hdf5_read(r->f, h, at, n, HDF5_AS_F64, block.data, err));
+        GREBE_TRY(hdf5_read(r->f, h, begin + at, n, HDF5_AS_F64, block.data, err));
         for (uint64_t i = 0; i < n * h->shape[1]; i++, dst++) {
             *dst = (float)x[i];
             if ((double)*dst != x[i] || fabs(x[i]) > 9007199254740992.0) {
-                uint64_t place = at * h->shape[1] + i;
+                uint64_t place = (begin + at) * h->shape[1] + i;
                 st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s[%llu,%llu] = %.17g: expected %s values that float32 holds exactly",
                                 h->name, (unsigned long long)(place / h->shape[1]),
                                 (unsigned long long)(place % h->shape[1]), x[i], h->type_name);
                 goto out;
             }
         }
-        GREBE_TRY(call_check(r->call, err));
     }
 out:
     buf_release(&block);
     return st;
 }
 
-static grebe_status read_bits(struct ann_reader *r, const struct hdf5_data *h, unsigned char *dst, grebe_error *err)
+static grebe_status read_bits(const struct file_rows *r, uint64_t begin, uint64_t n_rows, unsigned char *dst,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf block = BUF_INIT(r->ctx->a);
-    size_t columns = (size_t)h->shape[1], packed = vector_row_bytes(VECTOR_BIT, (uint32_t)columns);
+    size_t columns = (size_t)r->h->shape[1], packed = vector_row_bytes(VECTOR_BIT, (uint32_t)columns);
     uint64_t step = max_size(BLOCK_BYTES / columns, 1);
-    GREBE_TRY(buf_reserve(&block, (size_t)min_u64(step, h->shape[0]) * columns, err));
-    for (uint64_t at = 0; at < h->shape[0]; at += step) {
-        uint64_t n = min_u64(step, h->shape[0] - at);
-        GREBE_TRY(hdf5_read(r->f, h, at, n, HDF5_RAW, block.data, err));
+    GREBE_TRY(buf_reserve(&block, (size_t)min_u64(step, n_rows) * columns, err));
+    memset(dst, 0, (size_t)n_rows * packed);
+    for (uint64_t at = 0; at < n_rows; at += step) {
+        uint64_t n = min_u64(step, n_rows - at);
+        GREBE_TRY(hdf5_read(r->f, r->h, begin + at, n, HDF5_RAW, block.data, err));
         for (size_t i = 0; i < n; i++, dst += packed) {
             for (size_t j = 0; j < columns; j++) {
                 dst[j / 8] |= (unsigned char)((block.data[i * columns + j] != 0) << (7 - j % 8));
             }
         }
-        GREBE_TRY(call_check(r->call, err));
     }
 out:
     buf_release(&block);
     return st;
+}
+
+static grebe_status read_block(void *arg, uint64_t begin, uint64_t n, void *dst, grebe_error *err)
+{
+    const struct file_rows *r = arg;
+    if (r->elem == VECTOR_BIT) {
+        return read_bits(r, begin, n, dst, err);
+    }
+    if (r->elem == VECTOR_F32 && (r->h->cls == HDF5_INT || r->h->cls == HDF5_UINT)) {
+        return read_exact(r, begin, n, dst, err);
+    }
+    return hdf5_read(r->f, r->h, begin, n, r->elem == VECTOR_F32 ? HDF5_AS_F32 : HDF5_RAW, dst, err);
+}
+
+static void close_rows(void *arg)
+{
+    struct file_rows *r = arg;
+    hdf5_close(r->is_owner ? r->f : NULL);
+    mem_free(r->ctx->a, r, sizeof *r);
+}
+
+/* The rows stay in the file. */
+static grebe_status leave_rows(struct ann_reader *r, const struct file_rows *rows, struct ann_vectors *v, grebe_error *err)
+{
+    struct file_rows *kept = mem_alloc(r->ctx->a, sizeof *kept);
+    if (kept == NULL) {
+        return mem_fail(err, sizeof *kept, rows->h->name);
+    }
+    *kept = *rows;
+    v->rows = (struct ann_rows){ .n = v->n, .dim = v->dim, .elem = v->elem, .read = read_block, .arg = kept,
+                                 .is_in_order = rows->h->chunk_rows > 0 };
+    r->d->close_rows = close_rows;
+    return GREBE_OK;
+}
+
+void ann_own_file(struct ann_reader *r)
+{
+    if (r->d->close_rows == close_rows) {
+        ((struct file_rows *)r->d->train.rows.arg)->is_owner = true;
+        r->f = NULL;
+    }
 }
 
 static grebe_status read_rows(struct ann_reader *r, const struct hdf5_data *h, struct ann_vectors *v, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t row = vector_row_bytes(v->elem, v->dim);
+    struct file_rows rows = { .ctx = r->ctx, .f = r->f, .h = h, .elem = v->elem };
+    uint64_t step = max_size(BLOCK_BYTES / max_size(row, (size_t)h->shape[1]), 1); /* bits are bytes in the file */
     if (r->o.is_without_vectors) {
         return GREBE_OK;
     }
+    if (r->o.is_base_by_rows && v == &r->d->train && !ann_fits_memory(r->call, v->n, row)) {
+        return leave_rows(r, &rows, v, err);
+    }
     GREBE_TRY(ann_need_memory(r, h, v->n, row, err));
     GREBE_TRY(ann_array(r->d, v->n, row, h->name, &v->dense, err));
-    if (v->elem == VECTOR_BIT) {
-        st = read_bits(r, h, v->dense, err);
-    } else if (v->elem == VECTOR_F32 && (h->cls == HDF5_INT || h->cls == HDF5_UINT)) {
-        st = read_exact(r, h, v->dense, err);
-    } else {
-        uint64_t step = max_size(BLOCK_BYTES / row, 1);
-        enum hdf5_memory memory = v->elem == VECTOR_F32 ? HDF5_AS_F32 : HDF5_RAW;
-        for (uint64_t at = 0; at < v->n && st == GREBE_OK; at += step) {
-            st = hdf5_read(r->f, h, at, min_u64(step, v->n - at), memory, (unsigned char *)v->dense + at * row, err);
-            if (st == GREBE_OK) {
-                st = call_check(r->call, err);
-            }
-        }
+    for (uint64_t at = 0; at < v->n; at += step) {
+        GREBE_TRY(read_block(&rows, at, min_u64(step, v->n - at), (unsigned char *)v->dense + at * row, err));
+        GREBE_TRY(call_check(r->call, err));
     }
 out:
     return st;

@@ -133,7 +133,7 @@ static void axis_title(const struct ann_report *r, const char *key, char *dst, s
             k = r->cases[i].number[ANN_TOPK] == k ? k : NAN;
             rule = strcmp(rule, text_of(&r->cases[i], ANN_TEXT_RULE)) == 0 ? rule : "";
         }
-        size_t n = (size_t)snprintf(dst, room, isfinite(k) ? "recall@%d" : "recall", isfinite(k) ? (int)k : 0);
+        size_t n = (size_t)snprintf(dst, room, isfinite(k) ? "recall@%.0f" : "recall", isfinite(k) ? k : 0.0);
         if (rule[0] != '\0' && n < room) {
             snprintf(dst + n, room - n, " (%s)", rule);
         }

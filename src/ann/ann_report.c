@@ -183,7 +183,7 @@ static void put_number(struct json_writer *w, enum kind kind, double v)
 {
     if (!isfinite(v)) {
         json_null(w);
-    } else if (kind == INT) {
+    } else if (kind == INT && v == floor(v) && fabs(v) < 0x1p53) {
         json_int(w, (int64_t)v);
     } else {
         json_real(w, v);
@@ -444,7 +444,7 @@ static grebe_status parse_case(struct ann_report *r, const struct json_member *m
     st = st == GREBE_OK ? set_text(r, c, ANN_TEXT_NAME, m->key, m->key_len, err) : st;
     for (size_t i = 0; st == GREBE_OK && i < N_TEXT_KEYS; i++) {
         const struct json_value *v = member(&m->value, text_keys[i].group, text_keys[i].key);
-        if (v != NULL && v->type == JSON_STRING) {
+        if (v != NULL && v->type == JSON_STRING && text_keys[i].which != ANN_TEXT_INDEX_INFO) {
             st = set_text(r, c, text_keys[i].which, v->text, v->n, err);
         } else if (v != NULL && v->type == JSON_OBJECT && text_keys[i].which == ANN_TEXT_INDEX_INFO) {
             st = raw_json(r, c, text_keys[i].which, v, err);

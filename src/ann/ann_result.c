@@ -143,6 +143,13 @@ static grebe_status read_hdf5(grebe_context *ctx, const char *path, const struct
     }
     if (times != NULL) {
         GREBE_TRY(hdf5_read(f, times, 0, out->n, HDF5_AS_F64, out->times, err));
+        for (uint64_t i = 0; i < out->n; i++) {
+            if (!(out->times[i] >= 0) || isinf(out->times[i])) {
+                st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: times[%llu]: expected seconds, found %g", path,
+                                (unsigned long long)i, out->times[i]);
+                goto out;
+            }
+        }
     }
     GREBE_TRY(read_attributes(f, out, err));
 out:

@@ -74,8 +74,8 @@ out:
 static grebe_status fill_dense(struct ann_dataset *d, uint64_t k, bool is_filtered, const struct call *call,
                                int64_t *ids, float *distances, grebe_error *err)
 {
-    const struct ann_rows base = {.n = d->train.n, .dim = d->train.dim, .elem = d->train.elem, .data = d->train.dense};
-    const struct ann_rows queries = {.n = d->test.n, .dim = d->test.dim, .elem = d->test.elem, .data = d->test.dense};
+    const struct ann_rows base = ann_rows_of(&d->train);
+    const struct ann_rows queries = ann_rows_of(&d->test);
     const struct ann_truth_options options = {.base_labels = is_filtered ? d->train.labels : NULL,
                                               .query_labels = is_filtered ? d->test.labels : NULL,
                                               .is_int8_negated_ip = d->is_int8_negated_ip};

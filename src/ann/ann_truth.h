@@ -9,17 +9,6 @@
 
 #include "ann/ann_dataset.h"
 
-/** Base rows that come block by block, for files larger than memory. */
-struct ann_rows {
-    uint64_t n;
-    uint32_t dim;
-    enum vector_elem elem;
-    /** Rows [begin, begin + n) packed into dst. NULL: `data` has them all. */
-    grebe_status (*read)(void *arg, uint64_t begin, uint64_t n, void *dst, grebe_error *err);
-    void *arg;
-    const void *data;
-};
-
 struct ann_truth_options {
     const int64_t *base_labels, *query_labels; /* NULL: unfiltered; else only rows with the query's label */
     bool is_int8_negated_ip;
@@ -36,5 +25,15 @@ grebe_status ann_truth_dense(grebe_context *ctx, enum vector_metric metric, cons
 /** Fill neighbors and distances of a data set of any layout (dense, sparse, multi, sets) with k columns. */
 grebe_status ann_truth_fill(struct ann_dataset *d, uint64_t k, bool is_filtered, const struct call *call,
                             grebe_error *err);
+
+/**
+ * Take d->neighbors as another program found them: d->distances are computed anew, and what ann_check() would say is
+ * said. Neighbours stay as they are but for an order that rounding alone decided.
+ *
+ * @param has_distances d->distances are that program's: their convention is told as a notice.
+ * @return GREBE_OK, also with findings; GREBE_ECORRUPT (an id that is none); GREBE_ENOMEM; GREBE_ECANCELLED; …
+ */
+grebe_status ann_truth_import(struct ann_dataset *d, bool has_distances, const struct call *call, ann_finding_fn finding,
+                              void *arg, grebe_error *err);
 
 #endif

@@ -286,7 +286,7 @@ grebe_status ann_truth_dense(grebe_context *ctx, enum vector_metric metric, cons
     options = options != NULL ? options : &none;
     GREBE_TRY(check_call(metric, base, queries, k, options, err));
     each = bytes + sizeof(float) * queries->dim + (topk_capacity((size_t)k + (size_t)k / 16 + 16) + 2 * (size_t)k) * 8 + 64;
-    batch = (size_t)min_u64(max_size(BATCH_BYTES / each, 1), queries->n);
+    batch = (size_t)min_u64(max_size((size_t)min_u64(BATCH_BYTES, call->memory_limit_bytes / 4) / each, 1), queries->n);
     if (queries->data == NULL) {
         buffer = mem_alloc_aligned(ctx->a, batch * bytes, MEM_ALIGN_VECTOR);
         if (buffer == NULL) {

@@ -44,18 +44,48 @@ static grebe_status write_plain(struct ann_writer *w, const char *name, enum hdf
     return st == GREBE_OK ? hdf5_write_end(w->w, err) : st;
 }
 
+/* Rows that are written as they are held, in memory or read by blocks. */
+static grebe_status write_rows(struct ann_writer *w, const char *name, enum hdf5_class cls, unsigned size,
+                               const struct ann_vectors *v, grebe_error *err)
+{
+    struct ann_rows rows = ann_rows_of(v);
+    size_t row = (size_t)v->dim * size;
+    uint64_t n = ann_block_rows(&rows, w->call);
+    grebe_status st = GREBE_OK;
+    if (rows.read == NULL) {
+        return write_plain(w, name, cls, size, v->n, v->dim, v->dense, err);
+    }
+    buf_clear(&w->block);
+    GREBE_TRY(buf_reserve(&w->block, (size_t)n * row, err));
+    GREBE_TRY(hdf5_write_begin(w->w, name, cls, size, v->n, v->dim, err));
+    for (uint64_t at = 0; at < v->n; at += n) {
+        uint64_t m = min_u64(n, v->n - at);
+        GREBE_TRY(rows.read(rows.arg, at, m, w->block.data, err));
+        GREBE_TRY(hdf5_write_rows(w->w, at, m, w->block.data, err));
+        GREBE_TRY(step(w, m * row, err));
+    }
+    st = hdf5_write_end(w->w, err);
+out:
+    return st;
+}
+
 /* Packed bits as bytes 0 and 1. */
 static grebe_status write_bits(struct ann_writer *w, const char *name, const struct ann_vectors *v, grebe_error *err)
 {
     size_t packed = vector_row_bytes(VECTOR_BIT, v->dim);
     uint64_t n = max_size(BLOCK_BYTES / max_size(v->dim, 1), 1);
-    grebe_status st = hdf5_write_begin(w->w, name, HDF5_BOOL, 1, v->n, v->dim, err);
+    struct ann_rows rows = ann_rows_of(v);
+    struct buf read = BUF_INIT(w->d->ctx->a);
+    grebe_status st = buf_reserve(&read, rows.read != NULL ? (size_t)min_u64(n, v->n) * packed : 1, err);
+    st = st == GREBE_OK ? hdf5_write_begin(w->w, name, HDF5_BOOL, 1, v->n, v->dim, err) : st;
     for (uint64_t at = 0; at < v->n && st == GREBE_OK; at += n) {
         uint64_t m = min_u64(n, v->n - at);
+        const void *p = NULL;
         buf_clear(&w->block);
         st = buf_put_zero(&w->block, (size_t)m * v->dim, err);
+        st = st == GREBE_OK ? ann_rows_get(&rows, at, m, read.data, &p, err) : st;
         for (size_t i = 0; i < m && st == GREBE_OK; i++) {
-            const unsigned char *bits = (const unsigned char *)v->dense + (at + i) * packed;
+            const unsigned char *bits = (const unsigned char *)p + i * packed;
             for (size_t j = 0; j < v->dim; j++) {
                 w->block.data[i * v->dim + j] = bits[j / 8] >> (7 - j % 8) & 1;
             }
@@ -67,6 +97,7 @@ static grebe_status write_bits(struct ann_writer *w, const char *name, const str
             st = step(w, m * v->dim, err);
         }
     }
+    buf_release(&read);
     return st == GREBE_OK ? hdf5_write_end(w->w, err) : st;
 }
 
@@ -89,11 +120,11 @@ static grebe_status write_bfloat(struct ann_writer *w, const char *name, const s
 static grebe_status write_dense(struct ann_writer *w, const char *name, const struct ann_vectors *v, grebe_error *err)
 {
     switch (v->elem) {
-    case VECTOR_F32: return write_plain(w, name, HDF5_FLOAT, 4, v->n, v->dim, v->dense, err);
-    case VECTOR_F16: return write_plain(w, name, HDF5_FLOAT, 2, v->n, v->dim, v->dense, err);
-    case VECTOR_F64: return write_plain(w, name, HDF5_FLOAT, 8, v->n, v->dim, v->dense, err);
-    case VECTOR_I8: return write_plain(w, name, HDF5_INT, 1, v->n, v->dim, v->dense, err);
-    case VECTOR_U8: return write_plain(w, name, HDF5_UINT, 1, v->n, v->dim, v->dense, err);
+    case VECTOR_F32: return write_rows(w, name, HDF5_FLOAT, 4, v, err);
+    case VECTOR_F16: return write_rows(w, name, HDF5_FLOAT, 2, v, err);
+    case VECTOR_F64: return write_rows(w, name, HDF5_FLOAT, 8, v, err);
+    case VECTOR_I8: return write_rows(w, name, HDF5_INT, 1, v, err);
+    case VECTOR_U8: return write_rows(w, name, HDF5_UINT, 1, v, err);
     case VECTOR_BIT: return write_bits(w, name, v, err);
     case VECTOR_BF16: return write_bfloat(w, name, v, err);
     }
@@ -258,6 +289,19 @@ out:
     return st;
 }
 
+/* What every reader refuses: ids of no row. */
+static grebe_status check_truth(const struct ann_dataset *d, grebe_error *err)
+{
+    for (uint64_t i = 0; i < d->test.n * d->k; i++) {
+        if (d->neighbors[i] < -1 || d->neighbors[i] >= (int64_t)d->train.n) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "neighbors[%llu,%llu]: expected a row below %llu, found %lld",
+                              (unsigned long long)(i / d->k), (unsigned long long)(i % d->k),
+                              (unsigned long long)d->train.n, (long long)d->neighbors[i]);
+        }
+    }
+    return GREBE_OK;
+}
+
 grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bool is_durable, const struct call *call,
                                grebe_error *err)
 {
@@ -271,6 +315,10 @@ grebe_status ann_dataset_write(const struct ann_dataset *d, const char *path, bo
     if ((d->train.labels == NULL) != (d->test.labels == NULL)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected labels of both sides or of none", path);
     }
+    if (d->valid_ratios != NULL && d->train.labels == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected labels with valid_ratios", path);
+    }
+    GREBE_TRY(check_truth(d, err));
     GREBE_TRY(hdf5_writer_open(d->ctx, path, &w.w, err));
     GREBE_TRY(write_all(&w, err));
     st = hdf5_writer_finish(w.w, is_durable, err);

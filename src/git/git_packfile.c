@@ -53,6 +53,16 @@ static grebe_status check_index(struct repo_packfile *p, const unsigned char *by
     return GREBE_OK;
 }
 
+/* Packs are used in place. */
+static grebe_status need_map(const struct io_shared_file *f, grebe_error *err)
+{
+    if (f->map != NULL || f->file->id.size_bytes == 0) {
+        return GREBE_OK;
+    }
+    return GREBE_FAIL(err, GREBE_ENOMEM, "%s: cannot map %llu bytes", f->file->path,
+                      (unsigned long long)f->file->id.size_bytes);
+}
+
 grebe_status repo_packfile_open(struct io_store *files, const char *stem, size_t len, struct repo_packfile **out,
                                grebe_error *err)
 {
@@ -74,6 +84,7 @@ grebe_status repo_packfile_open(struct io_store *files, const char *stem, size_t
     }
     GREBE_TRY(buf_printf(&path, err, "%s.idx", p->stem));
     GREBE_TRY(io_open_shared(files, (const char *)path.data, &p->index, err));
+    GREBE_TRY(need_map(p->index, err));
     if (p->index->map == NULL) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s.idx: expected a pack index, found an empty file", p->stem);
         goto out;
@@ -170,6 +181,9 @@ static grebe_status open_pack(struct repo_packfile *p, struct io_store *files, c
             st = io_open_shared(files, (const char *)path.data, &f, err);
         }
         buf_release(&path);
+        if (st == GREBE_OK) {
+            st = need_map(f, err);
+        }
         if (st == GREBE_OK) {
             st = check_pack(p, f->map, err);
         }

@@ -2,6 +2,7 @@
 /* The public calls on benchmark data sets. */
 #include "grebe/ann_data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,9 +47,12 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
-    struct ann_open_options open = { (enum ann_profile)o.profile, o.is_without_vectors, o.allow_padding, pass_on, &l, NULL };
+    struct ann_open_options open = { .profile = (enum ann_profile)o.profile, .is_without_vectors = o.is_without_vectors,
+                                     .is_base_by_rows = o.is_base_by_rows, .allow_padding = o.allow_padding,
+                                     .finding = pass_on, .finding_arg = &l };
     GREBE_TRY(ann_dataset_open(ctx, path, &open, &call, &d, err));
     GREBE_TRY(ann_data_new(d, out, err));
     d = NULL;
@@ -90,6 +94,7 @@ grebe_status grebe_ann_content_of(const grebe_ann_data *data, grebe_ann_content 
     c.n_valid_ratios = d->n_valid_ratios;
     c.is_int8_negated_ip = d->is_int8_negated_ip;
     c.is_maxsim_plain_l2 = !d->is_maxsim_squared;
+    c.base_rows_of = d->train.rows.read != NULL ? data : NULL;
     c.struct_size = size;
     memcpy(out, &c, size < sizeof c ? size : sizeof c);
     return GREBE_OK;
@@ -105,6 +110,7 @@ grebe_status grebe_ann_check(grebe_context *ctx, const char *path, const grebe_a
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
     return ann_check(ctx, path, (enum ann_profile)o.profile, o.allow_padding, &call, pass_on, &l, n_errors, err);
@@ -132,7 +138,7 @@ static grebe_status check_side(const char *name, enum ann_layout layout, const s
 {
     bool has_offsets = layout != ANN_DENSE;
     bool has_vectors = layout == ANN_DENSE || layout == ANN_MULTI;
-    if (v->n == 0 || (has_vectors && (v->dense == NULL || v->dim == 0)) || (has_offsets && v->offsets == NULL)) {
+    if (v->n == 0 || (has_vectors && (!ann_has_rows(v) || v->dim == 0)) || (has_offsets && v->offsets == NULL)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected rows with components", name);
     }
     for (uint64_t i = 0; has_offsets && i <= v->n; i++) {
@@ -143,6 +149,59 @@ static grebe_status check_side(const char *name, enum ann_layout layout, const s
     }
     if (!has_vectors && v->offsets[v->n] > 0 && (v->terms == NULL || (layout == ANN_SPARSE && v->values == NULL))) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected terms%s", name, layout == ANN_SPARSE ? " and values" : "");
+    }
+    return GREBE_OK;
+}
+
+/* Components of vectors in memory. */
+static grebe_status check_finite(const char *name, enum ann_layout layout, const struct ann_vectors *v, grebe_error *err)
+{
+    enum { PIECE = 1024 };
+    float wide[PIECE];
+    bool is_whole = v->elem == VECTOR_I8 || v->elem == VECTOR_U8 || v->elem == VECTOR_BIT;
+    if (is_whole || v->dense == NULL || (layout != ANN_DENSE && layout != ANN_MULTI)) {
+        return GREBE_OK;
+    }
+    size_t row = vector_row_bytes(v->elem, v->dim), unit = vector_row_bytes(v->elem, 1);
+    uint64_t n = layout == ANN_MULTI ? (uint64_t)v->offsets[v->n] : v->n;
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint32_t begin = 0; begin < v->dim; begin += PIECE) {
+            uint32_t len = v->dim - begin < PIECE ? v->dim - begin : PIECE;
+            vector_to_f32(v->elem, (const unsigned char *)v->dense + i * row + begin * unit, len, wide);
+            for (uint32_t j = 0; j < len; j++) {
+                if (!isfinite(wide[j])) {
+                    return GREBE_FAIL(err, GREBE_EINVAL, "%s: vector %llu, component %u: expected a finite number, found %s",
+                                      name, (unsigned long long)i, begin + j, isnan(wide[j]) ? "NaN" : "infinity");
+                }
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
+/* What follows offsets that are in order: terms, each once and ascending, of finite values; sequences of tokens. */
+static grebe_status check_terms(const char *name, enum ann_layout layout, const struct ann_vectors *v, grebe_error *err)
+{
+    for (uint64_t i = 0; (layout == ANN_SPARSE || layout == ANN_SETS) && i < v->n; i++) {
+        for (int64_t j = v->offsets[i]; j < v->offsets[i + 1]; j++) {
+            if (j > v->offsets[i] && v->terms[j] <= v->terms[j - 1]) {
+                return GREBE_FAIL(err, GREBE_EINVAL, "%s: row %llu: expected ascending terms, found %u after %u", name,
+                                  (unsigned long long)i, v->terms[j], v->terms[j - 1]);
+            }
+            if (layout == ANN_SPARSE && !isfinite(v->values[j])) {
+                return GREBE_FAIL(err, GREBE_EINVAL, "%s: row %llu, term %u: expected a finite number", name,
+                                  (unsigned long long)i, v->terms[j]);
+            }
+        }
+    }
+    for (uint64_t i = 0; v->token_offsets != NULL && i <= v->n; i++) {
+        if (i == 0 ? v->token_offsets[0] != 0 : v->token_offsets[i] < v->token_offsets[i - 1]) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected offsets of tokens that ascend from 0, found %lld at %llu", name,
+                              (long long)v->token_offsets[i], (unsigned long long)i);
+        }
+    }
+    if (v->token_offsets != NULL && v->token_offsets[v->n] > 0 && v->tokens == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected tokens", name);
     }
     return GREBE_OK;
 }
@@ -158,6 +217,13 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
     out->layout = (enum ann_layout)c.layout;
+    if (vector_elem_name((enum vector_elem)c.base.elem) == NULL || vector_elem_name((enum vector_elem)c.queries.elem) == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "elem: expected types of components, found %d and %d", (int)c.base.elem,
+                          (int)c.queries.elem);
+    }
+    if ((unsigned)c.layout > GREBE_ANN_SETS) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "layout: expected 0 to %d, found %d", GREBE_ANN_SETS, (int)c.layout);
+    }
     if (c.distance == NULL) {
         return GREBE_FAIL(err, GREBE_EINVAL, "distance: expected euclidean, ip, angular, hamming or jaccard");
     }
@@ -171,8 +237,21 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     }
     side_from(&c.base, &out->train);
     side_from(&c.queries, &out->test);
+    if (c.base_rows_of != NULL && c.base.vectors == NULL && c.layout == GREBE_ANN_DENSE) {
+        out->train.rows = c.base_rows_of->d->train.rows; /* borrowed: close_rows is NULL */
+        const struct ann_rows *r = &out->train.rows;
+        if (r->n != c.base.n || r->dim != c.base.dim || r->elem != out->train.elem) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "base_rows_of: expected %llu rows of %u components, found %llu of %u",
+                            (unsigned long long)c.base.n, c.base.dim, (unsigned long long)r->n, r->dim);
+            goto out;
+        }
+    }
     GREBE_TRY(check_side("base", out->layout, &out->train, err));
     GREBE_TRY(check_side("queries", out->layout, &out->test, err));
+    GREBE_TRY(check_finite("base", out->layout, &out->train, err));
+    GREBE_TRY(check_finite("queries", out->layout, &out->test, err));
+    GREBE_TRY(check_terms("base", out->layout, &out->train, err));
+    GREBE_TRY(check_terms("queries", out->layout, &out->test, err));
     if ((out->layout == ANN_DENSE || out->layout == ANN_MULTI) &&
         (c.base.dim != c.queries.dim || c.base.elem != c.queries.elem)) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "queries: expected %u %s components, found %u %s", c.base.dim,

@@ -8,10 +8,12 @@
 
 enum { BLOCK = 4096 };
 
-/* Values in memory as a file of the kind that the name tells. columns 0: one dimension. */
+/* Values in memory, or rows that are not, as a file of the kind that the name tells. columns 0: one dimension. */
 static grebe_status export_array(grebe_context *ctx, const char *path, enum array_type type, uint64_t rows,
-                                 uint64_t columns, const void *values, bool is_durable, grebe_error *err)
+                                 uint64_t columns, const void *values, const struct ann_rows *by_rows, bool is_durable,
+                                 grebe_error *err)
 {
+    struct buf block = BUF_INIT(ctx->a);
     enum array_kind kind = ARRAY_UNKNOWN;
     enum array_type named = type;
     struct array_writer *w = NULL;
@@ -26,10 +28,22 @@ static grebe_status export_array(grebe_context *ctx, const char *path, enum arra
                           array_type_name(named), array_type_name(type), columns == 0 ? ", one a row" : "");
     }
     GREBE_TRY(array_writer_open(ctx, path, kind, type, rows, columns, &w, err));
-    GREBE_TRY(array_write(w, values, rows, err));
+    if (by_rows == NULL) {
+        GREBE_TRY(array_write(w, values, rows, err));
+    } else {
+        struct call call = call_options_resolve(ctx, NULL);
+        uint64_t n = ann_block_rows(by_rows, &call);
+        GREBE_TRY(buf_reserve(&block, (size_t)n * vector_row_bytes(by_rows->elem, by_rows->dim), err));
+        for (uint64_t at = 0; at < rows; at += n) {
+            uint64_t m = min_u64(n, rows - at);
+            GREBE_TRY(by_rows->read(by_rows->arg, at, m, block.data, err));
+            GREBE_TRY(array_write(w, block.data, m, err));
+        }
+    }
     st = array_writer_finish(w, is_durable, err);
 out:
     array_writer_close(w);
+    buf_release(&block);
     return st;
 }
 
@@ -64,7 +78,8 @@ static grebe_status export_side(const struct ann_dataset *d, const struct ann_ve
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: sets have no array file", path);
     }
     uint64_t columns = v->elem == VECTOR_BIT ? vector_row_bytes(VECTOR_BIT, v->dim) : v->dim;
-    return export_array(d->ctx, path, elems[v->elem], v->n, columns, v->dense, is_durable, err);
+    return export_array(d->ctx, path, elems[v->elem], v->n, columns, v->dense, v->rows.read != NULL ? &v->rows : NULL,
+                        is_durable, err);
 }
 
 /* ids of 32 bits, all of them first, and distances when is_knn. */
@@ -108,7 +123,7 @@ static grebe_status export_neighbors(const struct ann_dataset *d, const char *pa
     if (is_named && (kind == ARRAY_KNN || kind == ARRAY_IVECS || (kind == ARRAY_BIN && type == ARRAY_I32))) {
         return export_ids(d, path, kind, is_durable, err);
     }
-    return export_array(d->ctx, path, ARRAY_I64, d->test.n, d->k, d->neighbors, is_durable, err);
+    return export_array(d->ctx, path, ARRAY_I64, d->test.n, d->k, d->neighbors, NULL, is_durable, err);
 }
 
 grebe_status grebe_ann_export(grebe_context *ctx, const grebe_ann_content *content, grebe_ann_part part, const char *path,
@@ -130,9 +145,9 @@ grebe_status grebe_ann_export(grebe_context *ctx, const grebe_ann_content *conte
     case GREBE_ANN_PART_BASE:
     case GREBE_ANN_PART_QUERIES: return export_side(&d, side, path, is_durable, err);
     case GREBE_ANN_PART_NEIGHBORS: return export_neighbors(&d, path, is_durable, err);
-    case GREBE_ANN_PART_DISTANCES: return export_array(ctx, path, ARRAY_F32, d.test.n, d.k, d.distances, is_durable, err);
+    case GREBE_ANN_PART_DISTANCES: return export_array(ctx, path, ARRAY_F32, d.test.n, d.k, d.distances, NULL, is_durable, err);
     case GREBE_ANN_PART_BASE_LABELS:
-    case GREBE_ANN_PART_QUERY_LABELS: return export_array(ctx, path, ARRAY_I64, side->n, 0, side->labels, is_durable, err);
+    case GREBE_ANN_PART_QUERY_LABELS: return export_array(ctx, path, ARRAY_I64, side->n, 0, side->labels, NULL, is_durable, err);
     }
     return GREBE_FAIL(err, GREBE_EINVAL, "%s: part %d", path, (int)part);
 }

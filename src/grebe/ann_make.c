@@ -100,11 +100,35 @@ static void split_offsets(int64_t *base, int64_t *queries, uint64_t n, struct dr
     }
 }
 
+/* Rows that stay where they are: the drawn ones are read, and passed over from now on. */
+static grebe_status split_left(struct ann_dataset *d, struct drawing s, grebe_error *err)
+{
+    struct ann_rows rows = ann_rows_of(&d->train);
+    uint64_t n = 0;
+    void *p = NULL;
+    grebe_status st = ann_array(d, d->test.n, sizeof(uint64_t), "queries", &p, err);
+    uint64_t *drawn = p;
+    if (st != GREBE_OK) {
+        return st;
+    }
+    for (uint64_t i = 0; i < rows.n; i++) {
+        if (draw(&s)) {
+            drawn[n++] = i;
+        }
+    }
+    st = ann_rows_gather(d->ctx, &rows, (const int64_t *)p, (size_t)n, d->test.dense, err);
+    if (st == GREBE_OK) {
+        ann_load_leave_out(&d->train, drawn, n);
+    }
+    return st;
+}
+
 static grebe_status split_rows(struct ann_dataset *d, uint64_t n, uint64_t seed, grebe_error *err)
 {
     struct ann_vectors *b = &d->train, *q = &d->test;
     struct drawing s = { seed, b->n, n };
     grebe_status st = GREBE_OK;
+    uint64_t n_all = b->n;
     void *p = NULL;
     if (n == 0 || n >= b->n) {
         return GREBE_FAIL(err, GREBE_EINVAL, "split: expected from 1 to %llu rows, found %llu",
@@ -113,7 +137,11 @@ static grebe_status split_rows(struct ann_dataset *d, uint64_t n, uint64_t seed,
     *q = (struct ann_vectors){ .n = n, .dim = b->dim, .elem = b->elem };
     if (d->layout == ANN_DENSE) {
         GREBE_TRY(ann_array(d, n, vector_row_bytes(b->elem, b->dim), "queries", &q->dense, err));
-        split_dense(b, q, s);
+        if (b->rows.read == NULL) {
+            split_dense(b, q, s);
+        } else {
+            GREBE_TRY(split_left(d, s, err));
+        }
     } else {
         uint64_t total = (uint64_t)b->offsets[b->n]; /* as much would do if all rows were drawn */
         size_t row = (size_t)b->dim * sizeof(float);
@@ -136,7 +164,7 @@ static grebe_status split_rows(struct ann_dataset *d, uint64_t n, uint64_t seed,
         GREBE_TRY(ann_array(d, n, sizeof(int64_t), "labels", &p, err));
         q->labels = p;
         struct drawing again = s;
-        for (uint64_t i = 0, to = 0, at = 0; i < b->n; i++) {
+        for (uint64_t i = 0, to = 0, at = 0; i < n_all; i++) {
             if (draw(&again)) {
                 q->labels[at++] = b->labels[i];
             } else {
@@ -144,7 +172,7 @@ static grebe_status split_rows(struct ann_dataset *d, uint64_t n, uint64_t seed,
             }
         }
     }
-    b->n -= n;
+    b->n = n_all - n;
 out:
     return st;
 }
@@ -232,6 +260,28 @@ static grebe_status fill(struct ann_dataset *d, const grebe_ann_make_options *o,
     return st == GREBE_OK ? handle_short(d, o, err) : st;
 }
 
+/* A finding of the room to the caller's function. */
+static void pass_on(void *arg, enum ann_level level, const char *place, const char *message)
+{
+    const grebe_ann_make_options *o = arg;
+    if (o->finding != NULL) {
+        o->finding(o->finding_ctx, (grebe_ann_level)level, place, message);
+    }
+}
+
+/* Neighbours that others found. */
+static grebe_status import_truth(struct ann_dataset *d, grebe_ann_make_options *o, const struct call *call, grebe_error *err)
+{
+    bool has_distances = false;
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(ann_load_truth(d, o->neighbors, o->distances, o->k, o->call, &has_distances, err));
+    GREBE_TRY(handle_short(d, o, err));
+    st = ann_truth_import(d, has_distances, call, pass_on, o, err);
+    st = st == GREBE_ECORRUPT ? error_wrap(err, st, "%s", o->neighbors) : st;
+out:
+    return st;
+}
+
 /* ---- all of it ---- */
 
 static grebe_status choose_metric(struct ann_dataset *d, const char *name, grebe_error *err)
@@ -262,7 +312,8 @@ static grebe_status choose_metric(struct ann_dataset *d, const char *name, grebe
 static grebe_status load(struct ann_dataset *d, const grebe_ann_make_options *o, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    GREBE_TRY(ann_load_side(d, &d->train, o->base, o->column, o->is_uint8_kept, true, o->call, err));
+    struct ann_load side = { o->base, o->column, o->is_uint8_kept, o->is_base_by_rows, o->call };
+    GREBE_TRY(ann_load_side(d, &d->train, &side, true, err));
     GREBE_TRY(choose_metric(d, o->metric, err));
     if (o->base_labels != NULL) {
         GREBE_TRY(ann_load_labels(d, o->base_labels, d->train.n, o->call, &d->train.labels, err));
@@ -271,7 +322,9 @@ static grebe_status load(struct ann_dataset *d, const grebe_ann_make_options *o,
         st = split_rows(d, o->split, o->seed, err);
         goto out;
     }
-    GREBE_TRY(ann_load_side(d, &d->test, o->queries, o->column, o->is_uint8_kept, false, o->call, err));
+    side.uri = o->queries;
+    side.is_by_rows = false;
+    GREBE_TRY(ann_load_side(d, &d->test, &side, false, err));
     if (d->layout != ANN_SPARSE && (d->test.dim != d->train.dim || d->test.elem != d->train.elem)) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected %u %s components as in %s, found %u %s", o->queries, d->train.dim,
                         vector_elem_name(d->train.elem), o->base, d->test.dim, vector_elem_name(d->test.elem));
@@ -296,6 +349,7 @@ grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *op
         return st;
     }
     GREBE_CHECK_ARG(err, o.base != NULL && (o.queries == NULL) != (o.split == 0));
+    GREBE_CHECK_ARG(err, o.neighbors == NULL ? o.distances == NULL : o.queries != NULL);
     GREBE_CHECK_ARG(err, o.queries == NULL ? o.query_labels == NULL : (o.query_labels == NULL) == (o.base_labels == NULL));
     struct call call = call_options_resolve(ctx, o.call);
     GREBE_TRY(ann_dataset_new(ctx, &d, err));
@@ -305,7 +359,7 @@ grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *op
     if (d->train.labels != NULL) {
         GREBE_TRY(count_ratios(d, err));
     }
-    GREBE_TRY(fill(d, &o, &call, err));
+    GREBE_TRY(o.neighbors != NULL ? import_truth(d, &o, &call, err) : fill(d, &o, &call, err));
     GREBE_TRY(ann_data_new(d, out, err));
     d = NULL;
 out:
@@ -323,7 +377,7 @@ grebe_status grebe_ann_refill(grebe_ann_data *data, const grebe_ann_make_options
     }
     struct ann_dataset *d = ann_data_get(data);
     struct call call = call_options_resolve(d->ctx, o.call);
-    GREBE_CHECK_ARG(err, d->train.dense != NULL || d->train.offsets != NULL);
+    GREBE_CHECK_ARG(err, ann_has_rows(&d->train) || d->train.offsets != NULL);
     return fill(d, &o, &call, err);
 }
 
@@ -331,6 +385,7 @@ grebe_status grebe_ann_groundtruth(grebe_context *ctx, const grebe_ann_content *
                                    const grebe_call_options *call, int64_t *ids, float *distances, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && content != NULL && ids != NULL && distances != NULL);
+    GREBE_CHECK_ARG(err, k != 0); /* the caller's arrays have that many columns: no default */
     struct ann_dataset *d = NULL;
     struct ann_block *blocks = NULL;
     struct call resolved = call_options_resolve(ctx, call);

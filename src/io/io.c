@@ -229,7 +229,11 @@ static grebe_status open_anew(struct io_store *s, const char *path, struct io_sh
     }
     GREBE_TRY(io_open(s, path, &f->file, err));
     if (f->file->ops->map != NULL && f->file->id.size_bytes > 0) {
-        GREBE_TRY(f->file->ops->map(f->file, &f->map, err));
+        st = f->file->ops->map(f->file, &f->map, err);
+        if (st != GREBE_ENOMEM) { /* beyond the address space (ulimit -v): it is read instead */
+            GREBE_TRY(st);
+        }
+        st = GREBE_OK;
     }
     cache_value_init(&f->cached, sizeof *f, shared_free);
     *out = f;

@@ -183,7 +183,7 @@ grebe_status io_writer_publish(struct io_writer *w, bool is_replace, grebe_error
 struct io_shared_file {
     struct cache_value cached;
     struct io_file *file;
-    struct region *map; /* NULL when the store cannot map */
+    struct region *map; /* NULL when the store cannot map, or there is no address space left */
 };
 
 /**

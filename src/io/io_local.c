@@ -369,7 +369,7 @@ static int outcome_of_naming(const struct stat *made, const char *to, int failed
 {
     static const int definite[] = { EACCES, EDQUOT,       EEXIST, EINVAL, EISDIR,  ELOOP,  EMLINK,
                                     ENOENT, ENAMETOOLONG, ENOMEM, ENOSPC, ENOTDIR, ENOTEMPTY,
-                                    EPERM,  EROFS,        EXDEV };
+                                    EPERM,  EROFS,        EXDEV,  EBUSY };
     struct stat there;
     if (failed == 0 || (stat(to, &there) == 0 && there.st_dev == made->st_dev &&
                         there.st_ino == made->st_ino)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/utf8.h"
 #include "plot/plot_internal.h"
 
 void plot_put(struct plot_out *o, const char *text)
@@ -27,19 +28,24 @@ void plot_putf(struct plot_out *o, const char *fmt, ...)
 
 void plot_put_text(struct plot_out *o, const char *text, size_t most)
 {
-    size_t n = 0;
-    for (const char *p = text; *p != '\0' && o->st == GREBE_OK; p++) {
-        bool is_begin = ((unsigned char)*p & 0xc0) != 0x80;
-        if (is_begin && n++ == most) {
+    size_t n = 0, len = strlen(text), chars = 0;
+    for (const char *p = text; len > 0 && o->st == GREBE_OK; p += n, len -= n) {
+        if (chars++ == most) {
             plot_put(o, "…");
             return;
+        }
+        n = utf8_char_len(p, len);
+        if (n == 0 || (n == 3 && (memcmp(p, "\xef\xbf\xbe", 3) == 0 || memcmp(p, "\xef\xbf\xbf", 3) == 0))) {
+            plot_put(o, "\xef\xbf\xbd"); /* no text, or no character of XML */
+            n = n == 0 ? 1 : n;
+            continue;
         }
         switch (*p) {
         case '&': plot_put(o, "&amp;"); break;
         case '<': plot_put(o, "&lt;"); break;
         case '>': plot_put(o, "&gt;"); break;
         case '"': plot_put(o, "&quot;"); break;
-        default: o->st = buf_put_byte(o->dst, (unsigned char)*p < ' ' ? ' ' : (uint8_t)*p, o->err);
+        default: o->st = (unsigned char)*p < ' ' ? buf_put_byte(o->dst, ' ', o->err) : buf_put(o->dst, p, n, o->err);
         }
     }
 }

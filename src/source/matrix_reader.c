@@ -159,6 +159,7 @@ struct wanted {
     uint64_t begin;      /* of a read */
     const int64_t *rows; /* of a take */
     int64_t n;
+    bool is_copied;      /* pages of a map count as memory as well: a file above the limit is read instead */
 };
 
 static grebe_status fetch(struct matrix_reader *r, size_t column, const struct wanted *w, unsigned char *dst,
@@ -192,7 +193,7 @@ static grebe_status make_column(struct matrix_reader *r, size_t column, const st
     const struct matrix_column *c = &r->m.columns[column];
     struct region *block = NULL;
     size_t bytes = 0;
-    if (w->rows == NULL && is_mapped(r, c)) {
+    if (w->rows == NULL && !w->is_copied && is_mapped(r, c)) {
         return column_array(r, c, w->n, r->m.map, c->row_0 + w->begin * row_bytes(c), out, err);
     }
     if (!checked_mul_size((size_t)w->n, row_bytes(c), &bytes)) {
@@ -233,7 +234,8 @@ static grebe_status make_rows(struct matrix_reader *r, const int *columns, size_
 static grebe_status matrix_read(struct format_reader *base, const int *columns, size_t n_columns, int64_t row_begin,
                                 int64_t row_end, const struct call *call, struct ArrowArray *out, grebe_error *err)
 {
-    struct wanted w = { (uint64_t)row_begin, NULL, row_end - row_begin };
+    bool is_copied = base->file_size_bytes > call->memory_limit_bytes;
+    struct wanted w = { (uint64_t)row_begin, NULL, row_end - row_begin, is_copied };
     grebe_status st = call_check(call, err);
     return st != GREBE_OK ? st : make_rows((struct matrix_reader *)base, columns, n_columns, &w, out, err);
 }
@@ -241,7 +243,7 @@ static grebe_status matrix_read(struct format_reader *base, const int *columns, 
 static grebe_status matrix_take(struct format_reader *base, const int *columns, size_t n_columns, const int64_t *rows,
                                 int64_t n, const struct call *call, struct ArrowArray *out, grebe_error *err)
 {
-    struct wanted w = { 0, rows, n };
+    struct wanted w = { 0, rows, n, false };
     grebe_status st = call_check(call, err);
     return st != GREBE_OK ? st : make_rows((struct matrix_reader *)base, columns, n_columns, &w, out, err);
 }

@@ -56,6 +56,13 @@ static void test_result__written_and_read__the_same(void **state)
         ann_result_release(&s);
         ann_result_release(&s);
     }
+    for (size_t i = 0; i < 3; i++) {
+        r.times[4] = (const double[]){ -0.5, (double)NAN, (double)INFINITY }[i];
+        snprintf(path, sizeof path, "%s/x.hdf5", folder);
+        assert_ok(ann_result_write(&r, path, &err));
+        assert_fails(ann_result_read(ctx, path, &call, &s, &err), GREBE_ECORRUPT, "times[4]: expected seconds, found");
+        ann_result_release(&s);
+    }
     snprintf(path, sizeof path, "%s/x.csv", folder);
     assert_fails(ann_result_write(&r, path, &err), GREBE_EUNSUPPORTED, ".npy");
     r.ids[0] = (int64_t)1 << 31;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,6 +333,29 @@ static void test_path__normalize__as_text(void **state)
     assert_string_equal(path_base_name("a/b/c.x"), "c.x");
 }
 
+static void test_publish__no_file_there__left_alone(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context(NULL);
+    struct io_store *s = NULL;
+    struct stat there;
+    char *folder = test_folder_new(), path[500];
+    assert_ok(io_local_new(ctx, &s, &err));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(put_file(s, path, "text", true, &err), GREBE_EINVAL);
+    assert_non_null(strstr(err.message, "expected a file, found a device or pipe"));
+    assert_int_equal(stat(path, &there), 0);
+    assert_true(S_ISFIFO(there.st_mode));
+    assert_int_equal(put_file(s, path, "text", false, &err), GREBE_EEXISTS);
+    snprintf(path, sizeof path, "%s/.", folder);
+    assert_int_not_equal(put_file(s, path, "text", true, &err), GREBE_EUNKNOWN_OUTCOME);
+    io_store_free(s);
+    context_free(ctx);
+    test_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_publish__many_processes__one_wins),
         cmocka_unit_test(test_publish__name_is_our_own_file__done),
         cmocka_unit_test(test_shared__file_is_gone__not_kept),
+        cmocka_unit_test(test_publish__no_file_there__left_alone),
         cmocka_unit_test(test_path__normalize__as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "plot/plot_internal.h"
 #include "test_support.h"
 
@@ -50,6 +51,21 @@ static void test_chart__points_curves_legend__escaped(void **state)
     assert_memory_equal(b.data, again.data, b.len);
     buf_release(&b);
     buf_release(&again);
+}
+
+/* Names of anybody's: what a browser reads has to be XML all the same. */
+static void test_chart__bytes_that_are_no_text__replaced(void **state)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    struct buf b = BUF_INIT(mem_system());
+    struct plot_chart c = chart();
+    (void)state;
+    c.title = "\xff<\x01\xc3\xa4\xed\xa0\x80\xef\xbf\xbe\xe2\x82";
+    assert_ok(plot_chart_svg(&c, &b, &err));
+    const char *text = buf_text(&b);
+    assert_non_null(strstr(text, "\xef\xbf\xbd&lt; \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
+    assert_true(utf8_is_valid(b.data, b.len));
+    buf_release(&b);
 }
 
 static void test_chart__html__nothing_from_outside(void **state)
@@ -190,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chart__points_curves_legend__escaped),
+        cmocka_unit_test(test_chart__bytes_that_are_no_text__replaced),
         cmocka_unit_test(test_chart__html__nothing_from_outside),
         cmocka_unit_test(test_chart__nothing_to_draw__told),
         cmocka_unit_test(test_axis__any_values__ticks),
