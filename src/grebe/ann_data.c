@@ -47,6 +47,7 @@ grebe_status grebe_ann_open(grebe_context *ctx, const char *path, const grebe_an
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
     struct ann_open_options open = { .profile = (enum ann_profile)o.profile, .is_without_vectors = o.is_without_vectors,
@@ -109,6 +110,7 @@ grebe_status grebe_ann_check(grebe_context *ctx, const char *path, const grebe_a
     if (st != GREBE_OK) {
         return st;
     }
+    GREBE_CHECK_ARG(err, (unsigned)o.profile <= GREBE_ANN_ANNB);
     struct call call = call_options_resolve(ctx, o.call);
     struct listener l = { o.finding, o.finding_ctx };
     return ann_check(ctx, path, (enum ann_profile)o.profile, o.allow_padding, &call, pass_on, &l, n_errors, err);
@@ -215,6 +217,10 @@ grebe_status ann_data_of_content(grebe_context *ctx, const grebe_ann_content *co
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
     out->layout = (enum ann_layout)c.layout;
+    if (vector_elem_name((enum vector_elem)c.base.elem) == NULL || vector_elem_name((enum vector_elem)c.queries.elem) == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "elem: expected types of components, found %d and %d", (int)c.base.elem,
+                          (int)c.queries.elem);
+    }
     if ((unsigned)c.layout > GREBE_ANN_SETS) {
         return GREBE_FAIL(err, GREBE_EINVAL, "layout: expected 0 to %d, found %d", GREBE_ANN_SETS, (int)c.layout);
     }

@@ -385,6 +385,7 @@ grebe_status grebe_ann_groundtruth(grebe_context *ctx, const grebe_ann_content *
                                    const grebe_call_options *call, int64_t *ids, float *distances, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && content != NULL && ids != NULL && distances != NULL);
+    GREBE_CHECK_ARG(err, k != 0); /* the caller's arrays have that many columns: no default */
     struct ann_dataset *d = NULL;
     struct ann_block *blocks = NULL;
     struct call resolved = call_options_resolve(ctx, call);

@@ -102,7 +102,10 @@ static grebe_status take_dense(const grebe_ann_index *index, const grebe_vectors
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected %s%u components, found %u", what, info.dim == 0 ? "at least " : "",
                           info.dim == 0 ? 1 : info.dim, v->dim);
     }
-    if (stride < packed || (v->data == NULL && v->rows != 0)) {
+    if (v->data == NULL && v->rows != 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected data of %" PRIu64 " rows, found NULL", what, v->rows);
+    }
+    if (stride < packed) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a stride of at least %zu bytes, found %zu", what, packed, stride);
     }
     out->rows.dense = (struct vector_rows){ v->data, stride, v->rows, v->dim, elem };

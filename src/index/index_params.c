@@ -117,11 +117,14 @@ grebe_status index_params_fill(const struct index_param *table, size_t n, const 
     for (size_t i = 0; i < n; i++) {
         store_value(&table[i], table[i].fallback, dst);
     }
+    if (params == NULL && n_params != 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "parameters: expected %zu, found NULL", n_params);
+    }
     for (size_t k = 0; k < n_params; k++) {
-        const char *equals = strchr(params[k], '=');
+        const char *equals = params[k] != NULL ? strchr(params[k], '=') : NULL;
         if (equals == NULL) {
             return GREBE_FAIL(err, GREBE_EINVAL, "parameter %zu: expected name=value, found \"%s\"", k,
-                              error_quote(quoted, sizeof quoted, params[k], strlen(params[k])));
+                              params[k] == NULL ? "NULL" : error_quote(quoted, sizeof quoted, params[k], strlen(params[k])));
         }
         size_t len = (size_t)(equals - params[k]);
         size_t i = 0;

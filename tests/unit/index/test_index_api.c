@@ -395,6 +395,31 @@ static void rows_beyond_struct_size_are_not_there(void **state)
     grebe_ann_index_close(x);
 }
 
+static void what_is_null_is_named(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    static const char *const names[] = { NULL, "M=8" };
+    grebe_ann_index *x = flat(f, GREBE_METRIC_L2), *y = NULL;
+    grebe_vectors v = some_rows(f, 0, 9);
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
+    int64_t ids[9];
+    float distances[9];
+    assert_int_equal(grebe_ann_index_new(f->ctx, GREBE_ANN_INDEX_HNSW, GREBE_METRIC_L2, GREBE_ELEM_F32, names, 2, 0, &y, &err),
+                     GREBE_EINVAL);
+    assert_non_null(strstr(err.message, "parameter 0: expected name=value, found \"NULL\""));
+    assert_null(y);
+    assert_ok(grebe_ann_index_add(x, &v, NULL, NULL, &err));
+    o.n_params = 2;
+    assert_int_equal(grebe_ann_index_search(x, &v, 1, &o, ids, distances, &err), GREBE_EINVAL);
+    o.params = names;
+    assert_int_equal(grebe_ann_index_search(x, &v, 1, &o, ids, distances, &err), GREBE_EINVAL);
+    v.data = NULL;
+    assert_int_equal(grebe_ann_index_search(x, &v, 1, NULL, ids, distances, &err), GREBE_EINVAL);
+    assert_non_null(strstr(err.message, "query: expected data of 9 rows, found NULL"));
+    grebe_ann_index_close(x);
+}
+
 static void ids_of_a_file_are_checked(void **state)
 {
     (void)state;
@@ -421,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_ends_of_float_are_legal_where_they_can_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lengths_of_sparse_rows_and_queries_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_beyond_struct_size_are_not_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_null_is_named, set_up, tear_down),
         cmocka_unit_test(ids_of_a_file_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
