@@ -101,7 +101,8 @@ GREBE_API void grebe_ann_index_close(grebe_ann_index *index);
  *
  * @param ids     Shape [rows], none of them there yet and none twice; NULL: the positions.
  * @param options May be NULL. Cancel, progress (phase "add").
- * @return GREBE_OK; GREBE_EINVAL (components, a NaN or infinite component: row and component are named);
+ * @return GREBE_OK; GREBE_EINVAL (components, a NaN or infinite component: row and component are named; under ip and
+ *         angular a length beyond float32's squares, 1.8e19);
  *         GREBE_EEXISTS (an id); GREBE_ELIMIT (above 2^31 - 1 rows); GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *rows, const int64_t *ids,
