@@ -139,7 +139,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_check(grebe_context *ctx, cons
  *
  * @param content Borrowed for the call. k, neighbors and distances must be set.
  * @param call    NULL: defaults.
- * @return GREBE_OK; GREBE_EINVAL (something is missing; ids of a sparse row that do not ascend); GREBE_EUNSUPPORTED;
+ * @return GREBE_OK; GREBE_EINVAL (something is missing; ids of a sparse row that do not ascend; neighbours of no
+ *         row; NaN or infinite numbers); GREBE_EUNSUPPORTED;
  *         GREBE_ELIMIT (no space); GREBE_EIO; GREBE_ENOMEM; GREBE_ECANCELLED.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_write(grebe_context *ctx, const char *path,
@@ -193,7 +194,7 @@ typedef struct grebe_ann_make_options {
  *
  * @param out Owned by the caller, grebe_ann_close(); write it with grebe_ann_write() or grebe_ann_export().
  * @return GREBE_OK; GREBE_EINVAL (options; k above the number of rows; a query without any match); GREBE_ESCHEMA (dimensions,
- *         types, labels); what reading gives; GREBE_ENOMEM; GREBE_ECANCELLED.
+ *         types, labels, a NaN or infinite component); what reading gives; GREBE_ENOMEM; GREBE_ECANCELLED.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_make(grebe_context *ctx, const grebe_ann_make_options *options,
                                                        grebe_ann_data **out, grebe_error *err);
@@ -214,7 +215,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_refill(grebe_ann_data *data, c
  * @param content   layout, distance, base and queries count; labels when is_filtered. Borrowed.
  * @param ids       Written, shape [queries.n][k]; -1 behind the matches of a query that has fewer than k.
  * @param distances Written, shape [queries.n][k]; +inf there.
- * @return GREBE_OK; GREBE_EINVAL (k, layout, distance); GREBE_ESCHEMA; GREBE_ENOMEM; GREBE_ECANCELLED.
+ * @return GREBE_OK; GREBE_EINVAL (k, layout, distance, terms or offsets out of order, NaN or infinite numbers);
+ *         GREBE_ESCHEMA; GREBE_ENOMEM; GREBE_ECANCELLED.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_groundtruth(grebe_context *ctx, const grebe_ann_content *content,
                                                               uint64_t k, bool is_filtered, const grebe_call_options *call,

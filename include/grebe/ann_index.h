@@ -86,9 +86,10 @@ typedef struct grebe_vectors {
  * @param out     Owned by the caller, grebe_ann_index_close().
  * @return GREBE_OK; GREBE_EINVAL (a parameter, a metric that the kind or the element type does not have); GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, grebe_metric metric,
-                                                        grebe_elem elem, const char *const *params, size_t n_params,
-                                                        uint32_t threads, grebe_ann_index **out, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind,
+                                                            grebe_metric metric, grebe_elem elem,
+                                                            const char *const *params, size_t n_params,
+                                                            uint32_t threads, grebe_ann_index **out, grebe_error *err);
 
 /** @param index NULL is accepted. */
 GREBE_API void grebe_ann_index_close(grebe_ann_index *index);
@@ -101,11 +102,13 @@ GREBE_API void grebe_ann_index_close(grebe_ann_index *index);
  *
  * @param ids     Shape [rows], none of them there yet and none twice; NULL: the positions.
  * @param options May be NULL. Cancel, progress (phase "add").
- * @return GREBE_OK; GREBE_EINVAL (components, a NaN or infinite component: row and component are named);
+ * @return GREBE_OK; GREBE_EINVAL (components, a NaN or infinite component: row and component are named; under ip and
+ *         angular a length beyond float32's squares, 1.8e19);
  *         GREBE_EEXISTS (an id); GREBE_ELIMIT (above 2^31 - 1 rows); GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *rows, const int64_t *ids,
-                                                        const grebe_call_options *options, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *index, const grebe_vectors *rows,
+                                                            const int64_t *ids, const grebe_call_options *options,
+                                                            grebe_error *err);
 
 /**
  * Make rows unfindable. Their positions are not used again; their memory is, when the index is built anew.
@@ -114,7 +117,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_add(grebe_ann_index *ind
  * @return GREBE_OK; GREBE_ECORRUPT (ids of a file); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_remove(grebe_ann_index *index, const int64_t *ids, size_t n,
-                                                           size_t *n_removed, grebe_error *err);
+                                                               size_t *n_removed, grebe_error *err);
 
 /** How to search. Fields beyond struct_size take their defaults. */
 typedef struct grebe_ann_index_search_options {
@@ -147,9 +150,9 @@ typedef struct grebe_ann_index_search_options {
  * @return GREBE_OK; GREBE_EINVAL (components, NaN or infinite, a parameter); GREBE_ECORRUPT (of a file);
  *         GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_search(grebe_ann_index *index, const grebe_vectors *queries, size_t k,
-                                                           const grebe_ann_index_search_options *options, int64_t *ids,
-                                                           float *distances, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_search(grebe_ann_index *index, const grebe_vectors *queries,
+                                                               size_t k, const grebe_ann_index_search_options *options,
+                                                               int64_t *ids, float *distances, grebe_error *err);
 
 /** Rows within a radius, of several queries: of query i those from offsets[i] to offsets[i + 1]. */
 typedef struct grebe_ann_index_range {
@@ -166,27 +169,30 @@ typedef struct grebe_ann_index_range {
  * @param out Owned; grebe_ann_index_range_free(). Zeroed after a failure.
  * @return As grebe_ann_index_search(); GREBE_EUNSUPPORTED when the kind has no such search.
  */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_range_search(grebe_ann_index *index, const grebe_vectors *queries,
-                                                                 float radius, const grebe_ann_index_search_options *options,
-                                                                 grebe_ann_index_range *out, grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_range_search(grebe_ann_index *index,
+                                                                     const grebe_vectors *queries, float radius,
+                                                                     const grebe_ann_index_search_options *options,
+                                                                     grebe_ann_index_range *out, grebe_error *err);
 /** Free what a range search gave; idempotent. */
 GREBE_API void grebe_ann_index_range_free(grebe_ann_index_range *range);
 
 /**
  * Save as one file with checksums. It appears whole or not at all; an older file of that name is replaced.
- * @return GREBE_OK; GREBE_EIO; GREBE_ELIMIT (full disk); GREBE_EACCES and the like; GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EIO (err->sys is the errno); GREBE_ELIMIT (full disk); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_save(grebe_ann_index *index, const char *path, bool durable,
-                                                         grebe_error *err);
+                                                             grebe_error *err);
 
 /**
  * Open a saved index: the file is mapped, and must not be changed in place meanwhile.
  *
  * @param deep Verify every checksum first (small files are always verified whole).
- * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (made by a later version); GREBE_EIO; GREBE_ENOMEM.
+ * @param out  Owned by the caller, grebe_ann_index_close(); NULL on failure.
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (made by a later version); GREBE_EIO;
+ *         GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep,
-                                                         grebe_ann_index **out, grebe_error *err);
+                                                             grebe_ann_index **out, grebe_error *err);
 
 typedef struct grebe_ann_index_stats {
     uint32_t struct_size;
@@ -198,13 +204,13 @@ typedef struct grebe_ann_index_stats {
     uint64_t removed;
     uint64_t bytes_vectors, bytes_codes, bytes_links, bytes_other;
 } grebe_ann_index_stats;
-#define GREBE_ANN_INDEX_STATS_INIT \
-    {                         \
+#define GREBE_ANN_INDEX_STATS_INIT                                                                                \
+    {                                                                                                             \
         sizeof(grebe_ann_index_stats), GREBE_ANN_INDEX_FLAT, GREBE_METRIC_L2, GREBE_ELEM_F32, 0, 0, 0, 0, 0, 0, 0 \
     }
 /** Kind, rows and bytes. @return GREBE_OK; GREBE_EINVAL (struct_size). */
-GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_get_stats(const grebe_ann_index *index, grebe_ann_index_stats *out,
-                                                             grebe_error *err);
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_ann_index_get_stats(const grebe_ann_index *index,
+                                                                  grebe_ann_index_stats *out, grebe_error *err);
 
 #ifdef __cplusplus
 }

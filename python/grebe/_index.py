@@ -135,7 +135,8 @@ class Index:
 
     kind: "flat" (exact), "hnsw", "graph", "ivf", "sparse". metric: "euclidean", "l2" (not rooted), "ip" (1 - a.b), "angular";
     "hamming" and "jaccard" over bits (bool arrays, or packed with dtype="bit"). dtype: how rows are kept for ranking
-    ("float32", "float16", "bfloat16", "int8", "uint8"); by default what the first rows are (float64: float32). params: those of the kind (docs/guide/ann.md). threads: of building.
+    ("float32", "float16", "bfloat16", "int8", "uint8"); by default what the first rows are (float64: float32). params: those
+    of the kind (docs/guide/ann.md). threads: of building.
 
     Searches may run on several threads at once; add, remove and save need the index alone. The GIL is released."""
 

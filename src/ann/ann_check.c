@@ -281,6 +281,8 @@ grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile pr
     grebe_error failure = GREBE_ERROR_INIT;
     *n_errors = 0;
     grebe_status st = ann_dataset_open(ctx, path, &o, c.call, &d, &failure);
+    c.d = d;
+    st = st == GREBE_OK ? ann_check_content(&c, &failure) : st; /* reads rows that are not in memory */
     if (st == GREBE_ECORRUPT || st == GREBE_ESCHEMA || st == GREBE_EUNSUPPORTED) {
         size_t n = strlen(path);
         const char *text = failure.message;
@@ -288,17 +290,10 @@ grebe_status ann_check(grebe_context *ctx, const char *path, enum ann_profile pr
             text += n + 2;
         }
         ann_checker_find(&c, ANN_ERROR, "file", "%s", text);
-        *n_errors = c.n_errors;
-        return GREBE_OK;
+        st = GREBE_OK;
+    } else if (st != GREBE_OK && err != NULL) {
+        *err = failure;
     }
-    if (st != GREBE_OK) {
-        if (err != NULL) {
-            *err = failure;
-        }
-        return st;
-    }
-    c.d = d;
-    st = ann_check_content(&c, err);
     *n_errors = c.n_errors;
     ann_dataset_free(d);
     return st;

@@ -186,6 +186,12 @@ grebe_status ann_recall(const struct ann_dataset *d, enum ann_rule rule, uint64_
         return GREBE_FAIL(err, GREBE_EINVAL, "results: expected at most %" PRIu64 " queries and stored distances for this rule, found %" PRIu64
                           " queries", d->test.n, found->n);
     }
+    bool is_computed = rule == ANN_RULE_TIES || rule == ANN_RULE_VSAG ||
+                       (is_stated && rule != ANN_RULE_BIGANN && found->distances == NULL);
+    if (is_computed && d->train.dense == NULL && (d->layout == ANN_DENSE || d->layout == ANN_MULTI)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "results: this rule computes distances: expected vectors in memory, found a data set "
+                          "that was read without them or by rows");
+    }
     double *values = mem_alloc(d->ctx->a, k * sizeof *values);
     int64_t *seen = mem_alloc(d->ctx->a, k * sizeof *seen);
     if (values == NULL || seen == NULL) {

@@ -15,6 +15,9 @@ grebe_status ann_side_vectors(const struct ann_dataset *d, const struct ann_vect
     *out = (grebe_vectors)GREBE_VECTORS_INIT;
     out->rows = n;
     out->dim = side->dim;
+    if (d->layout == ANN_DENSE && side->dense == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "expected vectors in memory, found a data set that was read without them or by rows");
+    }
     if (d->layout == ANN_DENSE) {
         out->elem = (grebe_elem)side->elem;
         out->data = (const unsigned char *)side->dense + begin * vector_row_bytes(side->elem, side->dim);

@@ -16,17 +16,6 @@ static grebe_status check_range(const struct array_file *f, uint64_t begin, uint
                             (unsigned long long)rows, (unsigned long long)begin, (unsigned long long)(begin + n));
 }
 
-static void swap_elements(unsigned char *p, size_t n, size_t size)
-{
-    for (size_t i = 0; i < n; i++, p += size) {
-        for (size_t j = 0; j < size / 2; j++) {
-            unsigned char t = p[j];
-            p[j] = p[size - 1 - j];
-            p[size - 1 - j] = t;
-        }
-    }
-}
-
 /* fvecs and their kin: the lengths are checked and left out. */
 static grebe_status read_records(struct array_file *f, uint64_t begin, uint64_t n, unsigned char *dst, grebe_error *err)
 {
@@ -154,7 +143,7 @@ grebe_status array_read_csr(struct array_file *f, uint64_t begin, uint64_t n, in
                           (unsigned long long)begin, (long long)first, (unsigned long long)f->info.n_values);
     }
     for (uint64_t i = 0; i <= n; i++) {
-        if ((i > 0 && offsets[i] - first < offsets[i - 1]) || (uint64_t)offsets[i] > f->info.n_values) {
+        if ((uint64_t)offsets[i] > f->info.n_values || (i > 0 && offsets[i] - first < offsets[i - 1])) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: csr: row %llu ends at %lld, expected %lld to %llu", f->bytes->path,
                               (unsigned long long)(begin + i - 1), (long long)offsets[i],
                               (long long)(offsets[i - 1] + first), (unsigned long long)f->info.n_values);

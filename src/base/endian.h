@@ -53,4 +53,17 @@ static inline void store_be64(void *p, uint64_t v) { store_le64(p, __builtin_bsw
 static inline uint32_t load_be32(const void *p) { return __builtin_bswap32(load_le32(p)); }
 static inline uint64_t load_be64(const void *p) { return __builtin_bswap64(load_le64(p)); }
 
+/** The other order of bytes, in place: n elements of `size` bytes each, one behind the other. */
+static inline void swap_elements(void *p, size_t n, size_t size)
+{
+    unsigned char *b = (unsigned char *)p;
+    for (size_t i = 0; i < n; i++, b += size) {
+        for (size_t j = 0; j < size / 2; j++) {
+            unsigned char t = b[j];
+            b[j] = b[size - 1 - j];
+            b[size - 1 - j] = t;
+        }
+    }
+}
+
 #endif

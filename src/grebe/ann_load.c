@@ -77,6 +77,7 @@ static grebe_status load_csr(struct ann_dataset *d, struct ann_vectors *v, struc
     for (uint64_t i = 0; i < v->n; i++) {
         uint64_t n = (uint64_t)(v->offsets[i + 1] - v->offsets[i]);
         v->dim = n > v->dim ? (uint32_t)n : v->dim;
+        GREBE_TRY(load_check_finite(uri, i, v->values + v->offsets[i], n, err));
     }
     struct ann_order order;
     GREBE_TRY(ann_sort_terms(v, d->ctx->a, &order, err));
@@ -106,7 +107,11 @@ static grebe_status load_multi(struct ann_dataset *d, struct ann_vectors *v, str
         v->offsets[i + 1] = v->offsets[i] + ((const uint32_t *)(const void *)counts.data)[i];
     }
     GREBE_TRY(ann_array(d, info->n_values * info->columns, sizeof(float), uri, &v->dense, err));
-    st = array_read(f, 0, info->n_values, v->dense, err);
+    GREBE_TRY(array_read(f, 0, info->n_values, v->dense, err));
+    for (uint64_t i = 0; i < v->n; i++) {
+        GREBE_TRY(load_check_finite(uri, i, (const float *)v->dense + (uint64_t)v->offsets[i] * v->dim,
+                                    (uint64_t)(v->offsets[i + 1] - v->offsets[i]) * v->dim, err));
+    }
 out:
     buf_release(&counts);
     return st;
@@ -125,6 +130,10 @@ grebe_status ann_load_side(struct ann_dataset *d, struct ann_vectors *v, const s
     if (is_named && (kind == ARRAY_CSR || kind == ARRAY_MULTI)) {
         GREBE_TRY(array_open(d->ctx, uri, kind, &f, err));
         layout = kind == ARRAY_CSR ? ANN_SPARSE : ANN_MULTI;
+        if (array_info(f)->rows == 0) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected vectors, found no row", uri);
+            goto out;
+        }
         st = kind == ARRAY_CSR ? load_csr(d, v, f, uri, err) : load_multi(d, v, f, uri, err);
     } else {
         st = ann_load_dense(d, v, o, err);

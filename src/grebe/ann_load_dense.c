@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "grebe/ann_load_dense.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "arrow/arrow_array.h"
@@ -85,6 +86,21 @@ int64_t load_list_at(enum arrow_kind kind, uint32_t width, const struct ArrowArr
     return at[0];
 }
 
+grebe_status load_check_finite(const char *uri, uint64_t row, const float *values, uint64_t n, grebe_error *err)
+{
+    float none = 0; /* NaN as soon as a product is none of nothing: one instruction for several components */
+    for (uint64_t i = 0; i < n; i++) {
+        none += values[i] * 0;
+    }
+    for (uint64_t i = 0; isnan(none) && i < n; i++) {
+        if (!isfinite(values[i])) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: row %llu, component %llu: expected a finite number, found %s", uri,
+                              (unsigned long long)row, (unsigned long long)i, isnan(values[i]) ? "NaN" : "infinity");
+        }
+    }
+    return GREBE_OK;
+}
+
 /* Rows of a batch, of which the first is row `first` of the source. */
 static grebe_status convert_rows(const struct conversion *l, const struct ArrowArray *list, int64_t begin, int64_t n_rows,
                                  uint64_t first, unsigned char *dst, grebe_error *err)
@@ -94,7 +110,7 @@ static grebe_status convert_rows(const struct conversion *l, const struct ArrowA
         int64_t n = 0, at = load_list_at(l->list, l->dim, list, begin + i, &n);
         if (n != l->dim || n == 0 || array_is_null(list, begin + i)) {
             return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: row %llu: expected %u components, found %lld%s", l->uri,
-                              (unsigned long long)first + (uint64_t)i, l->dim, (long long)n,
+                              (unsigned long long)first + (uint64_t)i, l->dim != 0 ? l->dim : 1, (long long)n,
                               array_is_null(list, begin + i) ? " (null)" : "");
         }
         for (int64_t j = 0; items->null_count != 0 && j < n; j++) {
@@ -104,6 +120,11 @@ static grebe_status convert_rows(const struct conversion *l, const struct ArrowA
             }
         }
         convert_row(l, items, at + items->offset, dst + (size_t)i * l->row_bytes);
+        const float *row = (const float *)(const void *)(dst + (size_t)i * l->row_bytes);
+        grebe_status st = l->elem == VECTOR_F32 ? load_check_finite(l->uri, first + (uint64_t)i, row, l->dim, err) : GREBE_OK;
+        if (st != GREBE_OK) {
+            return st;
+        }
     }
     return GREBE_OK;
 }

@@ -12,6 +12,8 @@ grebe_status ann_load_dense(struct ann_dataset *d, struct ann_vectors *v, const 
 
 grebe_status load_open_source(grebe_context *ctx, const char *uri, const grebe_call_options *call, grebe_source **out,
                               grebe_error *err);
+/** Numbers of a row: NaN and infinity have no truth. @param row Told with a component that is one of them. */
+grebe_status load_check_finite(const char *uri, uint64_t row, const float *values, uint64_t n, grebe_error *err);
 bool load_is_list(enum arrow_kind k);
 /** The named column, or the only one of lists; of scalars when is_scalar. */
 grebe_status load_find_column(const struct ArrowSchema *schema, const char *uri, const char *name, bool is_scalar, int *out,

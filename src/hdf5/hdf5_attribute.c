@@ -190,7 +190,7 @@ static grebe_status read_number(struct hdf5_file *f, const char *name, enum hdf5
     }
     if (st == GREBE_OK) {
         if (d->is_big_endian) {
-            hdf5_swap(a.value.data, 1, d->size);
+            swap_elements(a.value.data, 1, d->size);
         }
         st = hdf5_convert(d, a.value.data, 1, memory, out, &bad, err);
         if (st != GREBE_OK) {

@@ -7,18 +7,6 @@
 #include "base/endian.h"
 #include "base/half.h"
 
-void hdf5_swap(void *p, size_t n, unsigned size)
-{
-    unsigned char *b = p;
-    for (size_t i = 0; i < n; i++, b += size) {
-        for (unsigned j = 0; j < size / 2; j++) {
-            unsigned char t = b[j];
-            b[j] = b[size - 1 - j];
-            b[size - 1 - j] = t;
-        }
-    }
-}
-
 static double float_at(const struct hdf5_data *d, const unsigned char *p)
 {
     uint32_t bits;

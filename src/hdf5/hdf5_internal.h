@@ -4,8 +4,8 @@
 
 /*
  * Reading is ours, from the bytes: libhdf5 1.10 crashes on files that were made to harm it, and its state belongs to the
- * process (docs/decisions/). What is read here is what programs write: every superblock, both kinds of object headers, groups as symbol tables
- * or compact links, contiguous, compact and chunked data. What else the format has is refused by name.
+ * process (docs/decisions/). What is read here is what programs write: every superblock, both kinds of object headers,
+ * groups as symbol tables or compact links, contiguous, compact and chunked data. What else the format has is refused by name.
  * (HDF5 File Format Specification 3.0; docs/format/hdf5.md)
  */
 
@@ -108,8 +108,6 @@ grebe_status hdf5_chunk_read(struct hdf5_file *f, const struct hdf5_entry *e, co
 /** NULL: this filter can be undone; else its name. */
 const char *hdf5_filter_unknown(uint16_t id);
 
-/** n stored elements in place to little endian. */
-void hdf5_swap(void *p, size_t n, unsigned size);
 /** n little-endian elements of the stored type as the memory type; GREBE_ELIMIT: a value does not fit, *bad is its place. */
 grebe_status hdf5_convert(const struct hdf5_data *d, const void *src, size_t n, enum hdf5_memory memory, void *dst,
                           size_t *bad, grebe_error *err);

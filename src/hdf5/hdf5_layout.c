@@ -103,8 +103,11 @@ static bool read_chunk_index(struct header *h, const unsigned char *p, size_t n)
     s->index_at = hdf5_number(p + at + info, f->n_offset);
     s->index = type == 1 ? HDF5_SINGLE : type == 2 ? HDF5_IMPLICIT : type == 3 ? HDF5_FIXED_ARRAY : HDF5_NO_CHUNKS;
     if (type == 4 || type == 5) {
-        cannot_read(&h->e->d, GREBE_EUNSUPPORTED, type == 4 ? "its chunks are found by an extensible array (newest format, one dimension without a limit)"
-                                                            : "its chunks are found by a B-tree of version 2 (newest format, several dimensions without a limit)");
+        cannot_read(&h->e->d, GREBE_EUNSUPPORTED,
+                    type == 4
+                        ? "its chunks are found by an extensible array (newest format, one dimension without a limit)"
+                        : "its chunks are found by a B-tree of version 2 (newest format, several dimensions without a "
+                          "limit)");
     }
     return type >= 1 && type <= 5;
 }

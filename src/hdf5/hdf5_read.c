@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/endian.h"
 #include "hdf5/hdf5_internal.h"
 
 enum { CONVERT_BYTES = 1 << 20 };
@@ -83,7 +84,7 @@ static grebe_status read_stored(struct hdf5_file *f, struct hdf5_entry *e, uint6
         fill_rows(e, dst, (size_t)(n * d->shape[1]));
     }
     if (st == GREBE_OK && d->is_big_endian) {
-        hdf5_swap(dst, (size_t)(n * d->shape[1]), d->size);
+        swap_elements(dst, (size_t)(n * d->shape[1]), d->size);
     }
     return st;
 }

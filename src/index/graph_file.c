@@ -141,7 +141,7 @@ out:
 /* Before anything is made of it: a wrong number here is the file's fault. */
 static grebe_status check_config(const struct index_config *c, const struct index_file *f, grebe_error *err)
 {
-    uint32_t dim_max = c->elem == VECTOR_I8 || c->elem == VECTOR_U8 ? VECTOR_INT_DIM_MAX : INDEX_DIM_MAX;
+    uint32_t dim_max = index_dim_max(c->elem);
     if (c->dim > dim_max) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: rows of %u components: expected at most %u", index_file_path(f),
                           c->dim, dim_max);

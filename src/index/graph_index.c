@@ -26,9 +26,10 @@ grebe_status graph_index_new(grebe_context *ctx, const struct index_config *conf
         goto out;
     }
     if (config->dim != 0) { /* 0: of the first rows */
-        GREBE_TRY(graph_init(&x->graph, ctx, config, options, err));
+        GREBE_TRY(graph_init(&x->graph, ctx, config, options, err)); /* without options that the metric has no use for */
+    } else {
+        x->graph.options = *options;
     }
-    x->graph.options = *options;
     *out = x;
     x = NULL;
 out:

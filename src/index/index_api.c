@@ -81,6 +81,7 @@ grebe_status grebe_ann_index_new(grebe_context *ctx, grebe_ann_index_kind kind, 
         return mem_fail(err, sizeof *x, "index");
     }
     x->ctx = ctx;
+    pthread_mutex_init(&x->lock, NULL);
     index_ids_init(&x->ids, ctx->a);
     struct index_config config = { .kind = (enum index_kind)kind, .metric = (enum vector_metric)metric,
                                    .elem = (enum vector_elem)elem, .params = params, .n_params = n_params,
@@ -104,6 +105,7 @@ void grebe_ann_index_close(grebe_ann_index *index)
         }
         index_ids_release(&index->ids);
         index_file_close(index->file);
+        pthread_mutex_destroy(&index->lock);
         mem_free(index->ctx->a, index, sizeof *index);
     }
 }

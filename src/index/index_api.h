@@ -4,6 +4,8 @@
 
 /* The public handle, and the checked form of what callers bring. */
 
+#include <pthread.h>
+
 #include "grebe/ann_index.h"
 #include "index/index.h"
 #include "index/index_ids.h"
@@ -14,6 +16,7 @@ struct grebe_ann_index {
     struct index_ids ids;
     struct index_file *file; /* NULL: not opened from a file */
     uint32_t threads;        /* of adding; 0: the context's */
+    pthread_mutex_t lock;    /* of the table from ids to positions, which the first search by ids makes */
 };
 
 /** Rows or queries of a caller: checked, aligned to their components, terms in order. */

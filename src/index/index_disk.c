@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Saving and opening an index: what all kinds have in common in the file (docs/format/index.md). */
-#include <inttypes.h>
+#include "index/index_api.h"
+
 #include <string.h>
 
 #include "vector/distance.h"
-
-#include "index/index_api.h"
 
 static grebe_status save_ids(const struct index_ids *t, struct index_writer *w, grebe_error *err)
 {
@@ -77,7 +76,8 @@ out:
     return st;
 }
 
-grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep, grebe_ann_index **out, grebe_error *err)
+grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool deep, grebe_ann_index **out,
+                                  grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     struct index_config config = { 0 };
@@ -89,6 +89,7 @@ grebe_status grebe_ann_index_open(grebe_context *ctx, const char *path, bool dee
         return mem_fail(err, sizeof *x, "index");
     }
     x->ctx = ctx;
+    pthread_mutex_init(&x->lock, NULL);
     index_ids_init(&x->ids, ctx->a);
     GREBE_TRY(index_file_open(ctx, path, deep, &x->file, err));
     GREBE_TRY(load_config(x->file, &config, err));

@@ -25,8 +25,11 @@ typedef char index_tag[8];
 struct index_file;
 struct index_writer;
 
-/** @param deep Verify all sections. @param out index_file_close(). GREBE_ECORRUPT, GREBE_EUNSUPPORTED (a later
- * version), … */
+/**
+ * @param is_deep Verify all sections.
+ * @param out     index_file_close(); NULL on failure.
+ * @return GREBE_OK; GREBE_ECORRUPT; GREBE_EUNSUPPORTED (a later version); GREBE_ENOTFOUND; GREBE_EIO; GREBE_ENOMEM.
+ */
 grebe_status index_file_open(grebe_context *ctx, const char *path, bool is_deep, struct index_file **out,
                              grebe_error *err);
 void index_file_close(struct index_file *f); /* NULL accepted */

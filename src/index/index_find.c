@@ -16,7 +16,9 @@ struct filter_bits {
 static grebe_status filter_of_ids(struct grebe_ann_index *x, const grebe_ann_index_search_options *o, struct filter_bits *out,
                                   grebe_error *err)
 {
+    pthread_mutex_lock(&x->lock); /* other threads may search: one of them makes the table, all read it */
     grebe_status st = index_ids_prepare(&x->ids, err);
+    pthread_mutex_unlock(&x->lock);
     if (st != GREBE_OK) {
         return st;
     }

@@ -31,7 +31,10 @@ void index_ids_map(struct index_ids *t, const int64_t *ids, size_t n);
 grebe_status index_ids_add(struct index_ids *t, const int64_t *ids, size_t n, grebe_error *err);
 /** Take back the last rows down to n. */
 void index_ids_cut(struct index_ids *t, size_t n);
-/** Make the table from ids to positions, if it is not there: index_ids_find() needs it. GREBE_ECORRUPT: an id comes twice. */
+/**
+ * Make the table from ids to positions, if it is not there: index_ids_find() needs it. The caller locks where several
+ * threads search. GREBE_ECORRUPT: an id comes twice.
+ */
 grebe_status index_ids_prepare(struct index_ids *t, grebe_error *err);
 bool index_ids_is_removed(const struct index_ids *t, uint32_t position);
 /** Position of an id; UINT32_MAX: not there, or removed. */

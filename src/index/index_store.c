@@ -16,13 +16,18 @@ static enum vector_elem elem_kept(enum vector_metric metric, enum vector_elem el
     return metric == VECTOR_COSINE && is_integer ? VECTOR_F32 : elem;
 }
 
+uint32_t index_dim_max(enum vector_elem elem)
+{
+    return elem == VECTOR_I8 || elem == VECTOR_U8 ? VECTOR_INT_DIM_MAX : INDEX_DIM_MAX;
+}
+
 grebe_status index_store_init(struct index_store *s, const grebe_allocator *a, enum vector_metric metric,
                               enum vector_elem elem, uint32_t dim, grebe_error *err)
 {
     *s = (struct index_store){ .a = a, .metric = metric, .elem = elem_kept(metric, elem), .dim = dim };
     const char *metric_name = vector_metric_name(metric);
     const char *elem_name = vector_elem_name(elem);
-    uint32_t dim_max = elem == VECTOR_I8 || elem == VECTOR_U8 ? VECTOR_INT_DIM_MAX : INDEX_DIM_MAX;
+    uint32_t dim_max = index_dim_max(elem);
     if (dim == 0 || dim > dim_max) {
         return GREBE_FAIL(err, GREBE_EINVAL, "rows of %u components: expected 1 to %u", dim, dim_max);
     }
@@ -205,6 +210,11 @@ grebe_status index_store_load(struct index_store *s, const grebe_allocator *a, c
                               const struct index_file *f, uint64_t n, grebe_error *err)
 {
     const void *rows = NULL;
+    uint32_t dim_max = index_dim_max(config->elem);
+    if (config->dim == 0 || config->dim > dim_max) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: rows of %u components: expected 1 to %u", index_file_path(f),
+                          config->dim, dim_max);
+    }
     grebe_status st = index_store_init(s, a, config->metric, config->elem, config->dim, err);
     if (st != GREBE_OK) {
         return error_wrap(err, st, "%s", index_file_path(f));

@@ -14,6 +14,9 @@
 
 enum { INDEX_DIM_MAX = 65536, INDEX_ROW_ALIGN = 64 };
 
+/** Most components of a row of the type. */
+uint32_t index_dim_max(enum vector_elem elem);
+
 struct index_store {
     const grebe_allocator *a;
     enum vector_metric metric;

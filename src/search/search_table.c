@@ -84,9 +84,7 @@ static grebe_status search_batch(struct search *s, const struct search_column *c
     v.rows = c->n;
     v.dim = c->dim;
     v.data = c->rows;
-    if (s->o.call != NULL) {
-        o.call = *s->o.call;
-    }
+    st = st == GREBE_OK ? options_copy(&o.call, sizeof o.call, s->o.call, err) : st;
     st = st == GREBE_OK ? grebe_ann_index_add(flat, &v, c->ids, s->o.call, err) : st;
     st = st == GREBE_OK ? grebe_ann_index_search(flat, s->queries, s->result.k, &o, part->ids, part->distances, err) : st;
     for (size_t q = 0; st == GREBE_OK && q < part->n; q++) {
@@ -230,9 +228,7 @@ static grebe_status search_index(struct search *s, const grebe_index_info *info,
     }
     o.params = s->o.params;
     o.n_params = s->o.n_params;
-    if (s->o.call != NULL) {
-        o.call = *s->o.call;
-    }
+    GREBE_TRY(options_copy(&o.call, sizeof o.call, s->o.call, err));
     if (s->o.where != NULL) {
         GREBE_TRY(allowed_ids(s, &ids, err));
         o.n_ids = ids.len / sizeof(int64_t);

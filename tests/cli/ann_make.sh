@@ -56,3 +56,18 @@ q grebe ann export good/sparse_ip.hdf5 --base no.npy
 q grebe ann export good/dense_ip_i8.hdf5 --labels no.npy
 q grebe ann groundtruth nowhere.hdf5 no.hdf5
 ls -a | grep -E '^no\.|tmp'
+# numbers that have no truth, and no rows at all
+bytes() { printf "$(printf '%s' "$*" | sed 's/ //g; s/../\\x&/g')"; }
+bytes 02000000 0000803f 00000040 02000000 00004040 0000c07f >nan.fvecs
+bytes 02000000 0000803f 00000040 02000000 000080ff 0000003f >inf.fvecs
+bytes 02000000 0000803f 00000040 >one.fvecs
+bytes 0100000000000000 0500000000000000 0200000000000000 0000000000000000 0200000000000000 01000000 03000000 0000803f 0000807f >inf.csr
+bytes 0000000000000000 0500000000000000 0000000000000000 0000000000000000 >none.csr
+for metric in euclidean ip angular; do
+    q grebe ann make no.hdf5 --base nan.fvecs --queries one.fvecs --metric $metric -k 1
+    q grebe ann make no.hdf5 --base one.fvecs --queries inf.fvecs --metric $metric -k 1
+done
+q grebe ann make no.hdf5 --base inf.csr --queries inf.csr -k 1
+q grebe ann make no.hdf5 --base none.csr --queries inf.csr -k 1
+q grebe ann groundtruth no.ivecs --base nan.fvecs --queries one.fvecs --metric ip -k 1
+ls -a | grep -E '^no\.|tmp'

@@ -99,6 +99,73 @@ static void test_check__golden_files__as_expected(void **state)
     free(lines);
 }
 
+static grebe_status open_by_rows(grebe_context *c, const char *name, uint64_t limit, struct ann_dataset **d)
+{
+    struct ann_open_options o = { .is_base_by_rows = true, .allow_padding = true };
+    struct call call = call_options_resolve(c, NULL);
+    call.memory_limit_bytes = limit;
+    return ann_dataset_open(c, name, &o, &call, d, &err);
+}
+
+/* With little memory, base vectors are read by blocks: the same findings. */
+static void test_check__by_rows__same_findings(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = { 400, 800, 2000, 8000, 20000 }; /* queries must fit, base vectors must not */
+    size_t len = 0, n_by_rows = 0, n_bits = 0, n_wide = 0;
+    char *lines = (char *)test_read_file(data_path("findings.txt"), &len);
+    for (char *line = lines; line < lines + len;) {
+        char *end = memchr(line, '\n', (size_t)(lines + len - line));
+        *strchr(line, '\t') = '\0';
+        for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+            struct ann_dataset *d = NULL;
+            struct findings f = { .len = 0 }, g = { .len = 0 };
+            uint64_t n_errors = 0;
+            bool is_by_rows = open_by_rows(ctx, data_path(line), limits[i], &d) == GREBE_OK && d->train.rows.read != NULL;
+            n_bits += is_by_rows && d->train.elem == VECTOR_BIT;
+            n_wide += is_by_rows && strstr(line, "int64") != NULL;
+            ann_dataset_free(d);
+            if (is_by_rows) {
+                struct call call = call_options_resolve(ctx, NULL);
+                call.memory_limit_bytes = limits[i];
+                assert_ok(ann_check(ctx, data_path(line), ANN_READ, true, NULL, add_finding, &f, &n_errors, &err));
+                assert_ok(ann_check(ctx, data_path(line), ANN_READ, true, &call, add_finding, &g, &n_errors, &err));
+                assert_string_equal(f.text, g.text);
+                n_by_rows++;
+            }
+        }
+        line = end + 1;
+    }
+    assert_true(n_by_rows > 30 && n_bits > 0 && n_wide > 0);
+    free(lines);
+}
+
+static void test_gather__some_rows__as_in_memory(void **state)
+{
+    (void)state;
+    struct ann_dataset *d = NULL, *whole = NULL;
+    float rows[7][32];
+    static const int64_t ids[7] = { 599, 0, -1, 17, 17, 16, 300 };
+    assert_ok(open_by_rows(ctx, data_path("good/dense_l2_f32.hdf5"), 20000, &d));
+    assert_ok(ann_dataset_open(ctx, data_path("good/dense_l2_f32.hdf5"), NULL, NULL, &whole, &err));
+    assert_true(d->train.dense == NULL && ann_has_rows(&d->train) && d->test.dense != NULL);
+    for (int by = 0; by < 3; by++) {
+        struct ann_rows r = ann_rows_of(by == 2 ? &whole->train : &d->train);
+        r.is_in_order = by == 1;
+        memset(rows, 7, sizeof rows);
+        assert_ok(ann_rows_gather(ctx, &r, ids, 7, rows, &err));
+        for (int i = 0; i < 7; i++) {
+            float untouched[32];
+            memset(untouched, 7, sizeof untouched);
+            assert_memory_equal(rows[i], ids[i] < 0 ? untouched : (const float *)whole->train.dense + ids[i] * 32, 128);
+        }
+    }
+    struct ann_rows r = ann_rows_of(&d->train);
+    assert_fails(r.read(r.arg, 590, 11, rows, &err), GREBE_EINVAL, "600");
+    ann_dataset_free(d);
+    ann_dataset_free(whole);
+}
+
 static struct ann_dataset *open_good(const char *name)
 {
     struct ann_dataset *d = NULL;
@@ -284,6 +351,8 @@ static void test_open__no_memory__clean(void **state)
     (void)state;
     static const char *const files[] = { "good/sparse_tokens_train_only.hdf5", "good/multi_vector_small.hdf5",
                                          "good/labels_small.hdf5", "storage/annb_hamming_bit.hdf5" };
+    char path[512];
+    snprintf(path, sizeof path, "%s/rows.hdf5", folder);
     for (size_t i = 0; i < 4; i++) {
         bool is_done = false;
         for (size_t at = 1; at < 2000 && !is_done; at++) {
@@ -301,6 +370,17 @@ static void test_open__no_memory__clean(void **state)
                 st = ann_dataset_open(small, data_path(files[i]), NULL, NULL, &d, &err);
             }
             ann_dataset_free(d);
+            if (st == GREBE_OK && i >= 2) { /* dense: base vectors stay in the file */
+                uint64_t limit = i == 2 ? 800 : 400;
+                struct call call = call_options_resolve(small, NULL);
+                call.memory_limit_bytes = limit;
+                st = ann_check(small, data_path(files[i]), ANN_READ, false, &call, NULL, NULL, &n_errors, &err);
+                d = NULL;
+                st = st == GREBE_OK ? open_by_rows(small, data_path(files[i]), limit, &d) : st;
+                assert_true(st != GREBE_OK || d->train.rows.read != NULL);
+                st = st == GREBE_OK ? ann_dataset_write(d, path, false, NULL, &err) : st;
+                ann_dataset_free(d);
+            }
             is_done = st == GREBE_OK;
             assert_true(is_done || st == GREBE_ENOMEM);
             context_free(small);
@@ -314,6 +394,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check__golden_files__as_expected),
+        cmocka_unit_test(test_check__by_rows__same_findings),
+        cmocka_unit_test(test_gather__some_rows__as_in_memory),
         cmocka_unit_test(test_write__read_again__same_and_equal_bytes),
         cmocka_unit_test(test_open__storage_forms__same_data),
         cmocka_unit_test(test_write__sparse_sample__golden_bytes),

@@ -3,6 +3,7 @@
 #include "test_support.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/context_internal.h"
 #include "grebe/ann.h"
@@ -113,11 +114,54 @@ static void test_open__unknown_profile__refused(void **state)
     context_free(ctx);
 }
 
+static void test_make__by_rows__content_goes_on(void **state)
+{
+    (void)state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context();
+    char path[512], *folder = test_folder_new();
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    grebe_ann_content c = dense(), in_file = GREBE_ANN_CONTENT_INIT;
+    grebe_ann_read_options o = GREBE_ANN_READ_OPTIONS_INIT;
+    grebe_ann_data *data = NULL;
+    int64_t ids[2] = { -7, -7 }, other[2];
+    float distances[2], far[2];
+    call.memory_limit_bytes = 2 * sizeof rows - 1;
+    assert_ok(grebe_ann_groundtruth(ctx, &c, 2, false, NULL, ids, distances, &err));
+    c.k = 2;
+    c.neighbors = ids;
+    c.distances = distances;
+    snprintf(path, sizeof path, "%s/x-ip.hdf5", folder);
+    assert_ok(grebe_ann_write(ctx, path, &c, false, NULL, &err));
+    o.call = &call;
+    assert_ok(grebe_ann_open(ctx, path, &o, &data, &err)); /* not asked for: in memory as long as it fits the limit */
+    assert_ok(grebe_ann_content_of(data, &in_file, &err));
+    assert_true(in_file.base.vectors != NULL && in_file.base_rows_of == NULL);
+    grebe_ann_close(data);
+    o.is_base_by_rows = true;
+    assert_ok(grebe_ann_open(ctx, path, &o, &data, &err));
+    assert_ok(grebe_ann_content_of(data, &in_file, &err));
+    assert_true(in_file.base.vectors == NULL && in_file.base_rows_of == data && in_file.base.n == N);
+    assert_ok(grebe_ann_groundtruth(ctx, &in_file, 2, false, &call, other, far, &err));
+    assert_memory_equal(ids, other, sizeof ids);
+    assert_memory_equal(distances, far, sizeof far);
+    in_file.base.n--;
+    assert_fails(grebe_ann_groundtruth(ctx, &in_file, 2, false, &call, other, far, &err), GREBE_EINVAL,
+                 "base_rows_of: expected 19 rows of 4 components, found 20 of 4");
+    in_file.base.n++;
+    in_file.base_rows_of = NULL;
+    assert_fails(grebe_ann_groundtruth(ctx, &in_file, 2, false, &call, other, far, &err), GREBE_EINVAL, "base: expected rows");
+    grebe_ann_close(data);
+    test_folder_remove(folder);
+    context_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth__no_columns_or_unknown_numbers__refused),
         cmocka_unit_test(test_open__unknown_profile__refused),
+        cmocka_unit_test(test_make__by_rows__content_goes_on),
         cmocka_unit_test(test_truth__terms_and_tokens_out_of_order__refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "test_support.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -432,6 +433,57 @@ static void ids_of_a_file_are_checked(void **state)
     index_ids_release(&t);
 }
 
+struct searcher {
+    struct fixture *f;
+    grebe_ann_index *x;
+    int64_t wanted, found;
+    grebe_status st;
+};
+
+static void *search_by_id(void *arg)
+{
+    struct searcher *s = arg;
+    float distance = 0;
+    grebe_vectors query = some_rows(s->f, 0, 1);
+    grebe_ann_index_search_options o = GREBE_ANN_INDEX_SEARCH_OPTIONS_INIT;
+    o.ids = &s->wanted;
+    o.n_ids = 1;
+    o.call.threads = 1;
+    s->st = grebe_ann_index_search(s->x, &query, 1, &o, &s->found, &distance, NULL);
+    return NULL;
+}
+
+/* The table of ids is made by the first search that needs it; here several are the first. */
+static void searches_by_id_may_run_at_once(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_vectors rows = some_rows(f, 0, ROWS);
+    int64_t given[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        given[i] = 1000 + i;
+    }
+    grebe_ann_index *x = flat(f, GREBE_METRIC_EUCLIDEAN);
+    assert_ok(grebe_ann_index_add(x, &rows, given, NULL, &err));
+    assert_ok(grebe_ann_index_save(x, f->path, false, &err));
+    grebe_ann_index_close(x);
+    for (int round = 0; round < 20; round++) {
+        struct searcher s[4];
+        pthread_t threads[4];
+        assert_ok(grebe_ann_index_open(f->ctx, f->path, false, &x, &err)); /* without a table */
+        for (int i = 0; i < 4; i++) {
+            s[i] = (struct searcher){ f, x, 1000 + 7 * (i + 4 * round) % ROWS, -1, GREBE_EINVAL };
+            assert_int_equal(pthread_create(&threads[i], NULL, search_by_id, &s[i]), 0);
+        }
+        for (int i = 0; i < 4; i++) {
+            pthread_join(threads[i], NULL);
+            assert_int_equal(s[i].st, GREBE_OK);
+            assert_int_equal(s[i].found, s[i].wanted);
+        }
+        grebe_ann_index_close(x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lengths_of_sparse_rows_and_queries_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_beyond_struct_size_are_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_null_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(searches_by_id_may_run_at_once, set_up, tear_down),
         cmocka_unit_test(ids_of_a_file_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,9 @@ static void test_index_store__saved__loaded_and_grown(void **state)
     index_store_release(&s);
     assert_ok(index_file_open(ctx, path, true, &f, &err));
     assert_fails(index_store_load(&t, ctx->a, &c, f, 3, &err), GREBE_ECORRUPT, "expected 192 bytes, found 128");
+    struct index_config wide = c;
+    wide.dim = INDEX_DIM_MAX + 1;
+    assert_fails(index_store_load(&t, ctx->a, &wide, f, 2, &err), GREBE_ECORRUPT, "65537 components");
     assert_ok(index_store_load(&t, ctx->a, &c, f, 2, &err));
     assert_memory_equal(index_store_row(&t, 1), x + 3, 12);
     assert_null(t.owned);
