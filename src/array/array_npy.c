@@ -195,7 +195,8 @@ static grebe_status set_shape(struct array_file *f, const struct npy_header *h, 
     bool fits = checked_mul_u64(n, f->info.rows, &n) && checked_mul_u64(n, f->info.columns, &n) &&
                 checked_add_u64(n, f->offset, &n);
     if (!fits || n > size) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: npy: expected %llu x %llu %s after %llu bytes of header, found %llu bytes in all",
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s: npy: expected %llu x %llu %s after %llu bytes of header, found %llu bytes in all",
                           f->bytes->path, (unsigned long long)f->info.rows, (unsigned long long)f->info.columns,
                           array_type_name(f->info.type), (unsigned long long)f->offset, (unsigned long long)size);
     }

@@ -100,7 +100,8 @@ static const char style[] =
 void plot_begin(struct plot_out *o, double width, double height, const char *title, const char *subtitle)
 {
     plot_put(o, "<svg class=\"g\" xmlns=\"http://www.w3.org/2000/svg\" ");
-    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"", (int)width, (int)ceil(height), (int)width, (int)ceil(height));
+    plot_putf(o, "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"", (int)width,
+              (int)ceil(height), (int)width, (int)ceil(height));
     if (title != NULL) { /* not <title>, which would hover beside the values of a page */
         plot_put(o, " aria-label=\"");
         plot_put_text(o, title, 200);

@@ -11,7 +11,8 @@
 
 bool search_is_ours(const grebe_index_info *index, const char *column)
 {
-    return strcmp(index->column_name, column) == 0 && strncmp(index->index_type, SEARCH_TYPE_PREFIX, strlen(SEARCH_TYPE_PREFIX)) == 0;
+    return strcmp(index->column_name, column) == 0 &&
+           strncmp(index->index_type, SEARCH_TYPE_PREFIX, strlen(SEARCH_TYPE_PREFIX)) == 0;
 }
 
 grebe_status search_index_path(const grebe_allocator *a, const char *folder, struct buf *out, grebe_error *err)
@@ -81,7 +82,8 @@ static grebe_status commit_index(const grebe_table *table, const char *column, c
     GREBE_TRY(context_random(table->ctx, &id, sizeof id, err));
     grebe_index entry = { .column_name = column, .index_name = o->name != NULL ? o->name : column, .index_type = type,
                           .path = folder, .index_id = (int64_t)(id >> 1) | 1, .n_rows = (int64_t)stats->rows,
-                          .serialized_size = (int64_t)(stats->bytes_vectors + stats->bytes_codes + stats->bytes_links + stats->bytes_other),
+                          .serialized_size = (int64_t)(stats->bytes_vectors + stats->bytes_codes + stats->bytes_links +
+                                                       stats->bytes_other),
                           .file_keys = &file, .n_file_keys = 1, .properties = properties, .n_properties = 2 };
     GREBE_TRY(grebe_txn_new(table, options, &txn, err));
     GREBE_TRY(grebe_table_info_get(table, &info, err));

@@ -26,7 +26,8 @@ grebe_status search_column_type(const struct ArrowSchema *field, enum vector_ele
 {
     struct arrow_type type;
     if (!is_vector_list(field)) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "column %s: expected lists of float, double, half float, int8 or uint8, found format \"%s\"",
+        return GREBE_FAIL(err, GREBE_ESCHEMA,
+                          "column %s: expected lists of float, double, half float, int8 or uint8, found format \"%s\"",
                           field->name, field->format);
     }
     switch (field->children[0]->format[0]) {
@@ -121,7 +122,8 @@ static grebe_status put_row(const struct source *s, int64_t row, grebe_error *er
     }
     for (int64_t i = begin; s->values->null_count != 0 && i < end; i++) {
         if (is_null(s->values, i)) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "column %s, row %" PRId64 ", component %" PRId64 ": expected a number, found null",
+            return GREBE_FAIL(err, GREBE_ESCHEMA,
+                              "column %s, row %" PRId64 ", component %" PRId64 ": expected a number, found null",
                               s->field->name, s->first + row, i - begin);
         }
     }
@@ -146,7 +148,8 @@ static grebe_status put_batch(struct source *s, const struct ArrowArray *ids, si
         if (!is_null(s->array, i)) {
             row_of(s, i, &begin, &end);
             if (end <= begin || end - begin > 65536) {
-                return GREBE_FAIL(err, GREBE_ESCHEMA, "column %s, row %" PRId64 ": expected 1 to 65536 components, found %" PRId64,
+                return GREBE_FAIL(err, GREBE_ESCHEMA,
+                                  "column %s, row %" PRId64 ": expected 1 to 65536 components, found %" PRId64,
                                   s->field->name, s->first + i, end - begin);
             }
             c->dim = (uint32_t)(end - begin);

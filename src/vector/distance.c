@@ -51,22 +51,6 @@ const struct vector_distance_ops *vector_distance_ops(enum vector_metric metric,
     return ops != NULL ? ops : vector_distance_ops_of(CPU_SCALAR, metric, elem);
 }
 
-float vector_dot_f32(const float *a, const float *b, uint32_t dim)
-{
-    float value;
-
-    vector_distance_ops(VECTOR_IP, VECTOR_F32)->many(a, b, 0, 1, dim, &value);
-    return -value;
-}
-
-float vector_l2sq_f32(const float *a, const float *b, uint32_t dim)
-{
-    float value;
-
-    vector_distance_ops(VECTOR_L2SQ, VECTOR_F32)->many(a, b, 0, 1, dim, &value);
-    return value;
-}
-
 float vector_normalise(const float *src, uint32_t dim, float *dst)
 {
     double sum = 0;

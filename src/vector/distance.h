@@ -41,10 +41,6 @@ const struct vector_distance_ops *vector_distance_ops(enum vector_metric metric,
 const struct vector_distance_ops *vector_distance_ops_of(enum cpu_simd level, enum vector_metric metric,
                                                          enum vector_elem elem);
 
-/** One float32 pair: the same bits as the forms above. */
-float vector_dot_f32(const float *a, const float *b, uint32_t dim);
-float vector_l2sq_f32(const float *a, const float *b, uint32_t dim);
-
 /**
  * dst = src / |src|; a zero row stays zero. The norm is summed in float64 and rounded once.
  * @return The norm; NaN or infinite when a component is (dst then is not to be used).

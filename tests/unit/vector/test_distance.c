@@ -295,25 +295,6 @@ static void test_distance_ops__no_such_pair__null(void **state)
     assert_ptr_equal(vector_distance_ops(VECTOR_COSINE, VECTOR_F32), vector_distance_ops(VECTOR_IP, VECTOR_F32));
 }
 
-static void test_pairs__same_bits_as_forms(void **state)
-{
-    uint64_t seed = test_seed();
-
-    (void)state;
-    for (uint32_t dim = 1; dim < 70; dim++) {
-        float a[70], b[70], out;
-
-        for (uint32_t i = 0; i < dim; i++) {
-            a[i] = random_component(&seed);
-            b[i] = random_component(&seed);
-        }
-        vector_distance_ops(VECTOR_L2SQ, VECTOR_F32)->many(a, b, 0, 1, dim, &out);
-        assert_true(out == vector_l2sq_f32(a, b, dim));
-        vector_distance_ops(VECTOR_IP, VECTOR_F32)->many(a, b, 0, 1, dim, &out);
-        assert_true(out == -vector_dot_f32(a, b, dim));
-    }
-}
-
 static void test_normalise__zero_and_unit(void **state)
 {
     const float v[3] = {3, 0, -4}, zero[3] = {0, 0, 0}, huge[2] = {3e38f, 3e38f}, bad[2] = {NAN, 1};
@@ -406,7 +387,6 @@ int main(void)
         cmocka_unit_test(test_distance__nan_inf_and_zero__propagate),
         cmocka_unit_test(test_distance_exact__all_types__long_double_sums),
         cmocka_unit_test(test_distance_ops__no_such_pair__null),
-        cmocka_unit_test(test_pairs__same_bits_as_forms),
         cmocka_unit_test(test_normalise__zero_and_unit),
         cmocka_unit_test(test_to_f32__all_types),
         cmocka_unit_test(test_half_to_f32__every_number),
