@@ -218,11 +218,16 @@ static grebe_status search_index(struct search *s, const grebe_index_info *info,
     grebe_ann_index_stats stats = GREBE_ANN_INDEX_STATS_INIT;
     grebe_status st = GREBE_OK;
     GREBE_TRY(search_index_path(ctx->a, info->path, &path, err));
-    GREBE_TRY(grebe_ann_index_open(ctx, (const char *)path.data, false, &index, err));
-    GREBE_TRY(check_index(s, index, info, (const char *)path.data, err));
-    GREBE_TRY(grebe_ann_index_get_stats(index, &stats, err));
-    if (s->o.is_exact || (s->o.has_metric && s->o.metric != stats.metric)) {
-        s->o.metric = s->o.has_metric ? s->o.metric : stats.metric;
+    st = grebe_ann_index_open(ctx, (const char *)path.data, false, &index, err);
+    st = st == GREBE_OK ? check_index(s, index, info, (const char *)path.data, err) : st;
+    st = st == GREBE_OK ? grebe_ann_index_get_stats(index, &stats, err) : st;
+    if (s->o.is_exact && (st == GREBE_OK || st == GREBE_ECORRUPT || st == GREBE_ENOTFOUND)) {
+        s->o.metric = st == GREBE_OK ? stats.metric : s->o.metric; /* a damaged index does not keep its column from being read */
+        st = search_all(s, err);
+        goto out;
+    }
+    GREBE_TRY(st);
+    if (s->o.has_metric && s->o.metric != stats.metric) {
         st = search_all(s, err);
         goto out;
     }
