@@ -222,7 +222,8 @@ static grebe_status search_index(struct search *s, const grebe_index_info *info,
     st = st == GREBE_OK ? check_index(s, index, info, (const char *)path.data, err) : st;
     st = st == GREBE_OK ? grebe_ann_index_get_stats(index, &stats, err) : st;
     if (s->o.is_exact && (st == GREBE_OK || st == GREBE_ECORRUPT || st == GREBE_ENOTFOUND)) {
-        s->o.metric = st == GREBE_OK ? stats.metric : s->o.metric; /* a damaged index does not keep its column from being read */
+        /* A damaged index does not keep its column from being read. */
+        s->o.metric = st == GREBE_OK ? stats.metric : s->o.metric;
         st = search_all(s, err);
         goto out;
     }
