@@ -316,7 +316,7 @@ static void test_index_writer__too_many_names__limit(void **state)
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
     struct index_writer *w = NULL;
-    char tag[9];
+    char tag[16];
     assert_ok(index_writer_open(f->ctx, f->path, false, &w, &err));
     for (int i = 0; i < INDEX_FIELDS_MAX; i++) {
         snprintf(tag, sizeof tag, "f%d", i);
