@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ann/ann_dataset.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "vector/distance.h"
+#include "vector/sparse_dot.h"
 
 /* Memory of a data set: it stands behind this head, aligned for vectors. */
 struct ann_block {
@@ -65,21 +65,11 @@ grebe_status ann_array(struct ann_dataset *d, uint64_t n, size_t elem_bytes, con
     return GREBE_OK;
 }
 
-/* Records are short: a merge. */
 static double sparse_distance(const struct ann_vectors *x, uint64_t i, const struct ann_vectors *y, uint64_t j)
 {
-    int64_t a = x->offsets[i], a_end = x->offsets[i + 1], b = y->offsets[j], b_end = y->offsets[j + 1];
-    double sum = 0;
-    while (a < a_end && b < b_end) {
-        uint32_t t = x->terms[a], u = y->terms[b];
-        if (t == u) {
-            sum += (double)x->values[a++] * (double)y->values[b++];
-        } else {
-            a += t < u;
-            b += u < t;
-        }
-    }
-    return 1 - sum;
+    int64_t a = x->offsets[i], b = y->offsets[j];
+    return 1 - vector_sparse_dot(x->terms + a, x->values + a, (size_t)(x->offsets[i + 1] - a), y->terms + b, y->values + b,
+                                 (size_t)(y->offsets[j + 1] - b));
 }
 
 static double set_distance(const struct ann_vectors *x, uint64_t i, const struct ann_vectors *y, uint64_t j)
@@ -95,22 +85,12 @@ static double set_distance(const struct ann_vectors *x, uint64_t i, const struct
     return n == 0 || m == 0 ? 1 : 1 - (double)both / (double)(n + m - both);
 }
 
-/* Sum over the query's vectors of the smallest distance to one of the document's. */
 static double maxsim_distance(const struct ann_dataset *d, uint64_t q, uint64_t r)
 {
-    size_t row = (size_t)d->train.dim * sizeof(float);
     enum vector_metric metric = d->metric == VECTOR_EUCLIDEAN && d->is_maxsim_squared ? VECTOR_L2SQ : d->metric;
-    double sum = 0;
-    for (int64_t i = d->test.offsets[q]; i < d->test.offsets[q + 1]; i++) {
-        double least = INFINITY;
-        for (int64_t j = d->train.offsets[r]; j < d->train.offsets[r + 1]; j++) {
-            double x = vector_distance_exact(metric, VECTOR_F32, (const unsigned char *)d->test.dense + (size_t)i * row,
-                                             (const unsigned char *)d->train.dense + (size_t)j * row, d->train.dim);
-            least = x < least || isnan(x) ? x : least;
-        }
-        sum += least;
-    }
-    return sum;
+    int64_t a = d->test.offsets[q], b = d->train.offsets[r], dim = d->train.dim;
+    return vector_maxsim(metric, (const float *)d->test.dense + a * dim, (size_t)(d->test.offsets[q + 1] - a),
+                         (const float *)d->train.dense + b * dim, (size_t)(d->train.offsets[r + 1] - b), d->train.dim);
 }
 
 double ann_distance(const struct ann_dataset *d, uint64_t q, uint64_t r)

@@ -6,6 +6,7 @@
 
 #include "ann/ann_truth.h"
 #include "base/checked.h"
+#include "base/rng.h"
 #include "grebe/ann_data.h"
 #include "grebe/ann_load.h"
 
@@ -29,15 +30,6 @@ static void tell(const grebe_ann_make_options *o, grebe_ann_level level, const c
 
 /* ---- splitting ---- */
 
-/* splitmix64 (Steele, Lea, Flood 2014): the same rows for the same seed everywhere. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Whether each row goes to the queries: n_wanted of n, each set of rows as likely (Knuth, 3.4.2 S). */
 struct drawing {
     uint64_t state, n_left, n_wanted;
@@ -45,7 +37,7 @@ struct drawing {
 
 static bool draw(struct drawing *s)
 {
-    bool is_drawn = next_random(&s->state) % s->n_left < s->n_wanted;
+    bool is_drawn = rng_next(&s->state) % s->n_left < s->n_wanted;
     s->n_left--;
     s->n_wanted -= is_drawn;
     return is_drawn;

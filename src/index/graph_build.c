@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "index/graph_prune.h"
 
 enum {
@@ -356,14 +357,6 @@ static grebe_status run_over_codes(struct builder *b, const struct call *call, g
     return st;
 }
 
-static uint64_t splitmix(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15); /* Steele, Lea, Flood 2014 */
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Nodes from `n` on never were: the others lose their links to them. */
 static void cut_back(struct graph *g, uint32_t n)
 {
@@ -407,7 +400,7 @@ grebe_status graph_build(struct graph *g, const struct call *call, grebe_error *
     }
     uint64_t state = g->options.seed;
     for (uint32_t i = 0; i < b.n_new; i++) { /* Fisher and Yates, inside out */
-        uint32_t at = (uint32_t)(splitmix(&state) % (i + 1));
+        uint32_t at = (uint32_t)(rng_next(&state) % (i + 1));
         if (at != i) {
             b.sequence[i] = b.sequence[at];
         }

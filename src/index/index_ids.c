@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/rng.h"
+
 void index_ids_init(struct index_ids *t, const grebe_allocator *a)
 {
     *t = (struct index_ids){ .a = a };
@@ -29,13 +31,9 @@ void index_ids_map(struct index_ids *t, const int64_t *ids, size_t n)
     t->n = n;
 }
 
-/* splitmix64's finish: neighbours spread over the table. */
 static size_t slot_of(int64_t id, size_t n_slots)
 {
-    uint64_t x = (uint64_t)id;
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (size_t)(x ^ (x >> 31)) & (n_slots - 1);
+    return (size_t)rng_mix((uint64_t)id) & (n_slots - 1); /* neighbours are spread over the table */
 }
 
 static bool insert(struct index_ids *t, int64_t id, uint32_t position)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/rng.h"
 
 enum { CHUNK = 96, NEAREST_ROOM = 8 };
 
@@ -122,15 +123,6 @@ static void split_largest(struct update_work *w, uint32_t k, size_t *sizes)
     }
 }
 
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* k different rows, chosen by the seed (Floyd's way would not keep an order; a partial shuffle does). */
 static void choose_first(const float *rows, size_t n, uint32_t dim, const struct kmeans_options *o, uint32_t *order,
                          float *centroids)
@@ -141,7 +133,7 @@ static void choose_first(const float *rows, size_t n, uint32_t dim, const struct
         order[i] = (uint32_t)i;
     }
     for (size_t i = 0; i < o->k; i++) {
-        const size_t j = i + (size_t)(next_random(&state) % (n - i));
+        const size_t j = i + (size_t)(rng_next(&state) % (n - i));
         const uint32_t t = order[i];
 
         order[i] = order[j];

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
+
 enum { ROUNDS = 4, ALIGN = 64, TABLE_ROWS = 16, TABLE_ENTRY_MAX = 127 };
 
 struct ivf_rotation {
@@ -20,15 +22,6 @@ void ivf_rotation_free(struct ivf_rotation *r)
         mem_free(r->a, r->signs, (size_t)ROUNDS * r->full * sizeof *r->signs);
         mem_free(r->a, r, sizeof *r);
     }
-}
-
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
 }
 
 /* Where the transform of a round stands: at the start and at the end in turn, so that all components are mixed. */
@@ -67,7 +60,7 @@ grebe_status ivf_rotation_new(const grebe_allocator *a, uint32_t dim, uint64_t s
         for (uint32_t i = 0; i < r->full; i++) {
             const float unit = i >= begin && i - begin < r->power ? 1 / sqrtf((float)r->power) : 1;
 
-            r->signs[(size_t)round * r->full + i] = next_random(&seed) >> 63 != 0 ? unit : -unit;
+            r->signs[(size_t)round * r->full + i] = rng_next(&seed) >> 63 != 0 ? unit : -unit;
         }
     }
     *out = r;

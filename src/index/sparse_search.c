@@ -258,13 +258,9 @@ grebe_status sparse_search(struct sparse_index *x, const struct vector_sparse *q
                            const struct sparse_params *params, uint32_t *positions, float *distances, grebe_error *err)
 {
     struct work k = { x, queries, s, params, 0, 0, false, positions, distances };
-    size_t wanted = params->candidates != 0 ? params->candidates : 2 * min_size(s->k, (size_t)x->rows.n);
-    size_t least = params->candidates != 0 ? 0 : CANDIDATES_MIN;
-    k.candidates = min_size(wanted > least ? wanted : least, (size_t)x->rows.n);
-    k.candidates = k.candidates < s->k ? min_size(s->k, (size_t)x->rows.n) : k.candidates;
-    if (k.candidates == 0) {
-        k.candidates = 1;
-    }
+    size_t rows = (size_t)x->rows.n, most = min_size(s->k, rows);
+    size_t wanted = params->candidates != 0 ? params->candidates : max_size(2 * most, CANDIDATES_MIN);
+    k.candidates = max_size(min_size(max_size(wanted, most), rows), 1);
     if (s->filter.words != NULL) { /* a row costs its values, a scan the query's share of all lists */
         k.is_by_rows = s->filter.n_set * ROWS_SHARE <= x->rows.n || s->filter.n_set <= k.candidates;
     }

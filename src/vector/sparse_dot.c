@@ -5,8 +5,8 @@
 
 #include "vector/distance.h"
 
-float vector_sparse_dot(const uint32_t *a_terms, const float *a_values, size_t a_n, const uint32_t *b_terms,
-                        const float *b_values, size_t b_n)
+double vector_sparse_dot(const uint32_t *a_terms, const float *a_values, size_t a_n, const uint32_t *b_terms,
+                         const float *b_values, size_t b_n)
 {
     double sum = 0;
     size_t i = 0, j = 0;
@@ -22,17 +22,7 @@ float vector_sparse_dot(const uint32_t *a_terms, const float *a_values, size_t a
             j += !is_a;
         }
     }
-    return (float)sum;
-}
-
-float vector_sparse_dot_dense(const uint32_t *terms, const float *values, size_t n, const float *dense, size_t dense_n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n && terms[i] < dense_n; i++) {
-        sum += (double)values[i] * (double)dense[terms[i]];
-    }
-    return (float)sum;
+    return sum;
 }
 
 double vector_maxsim(enum vector_metric metric, const float *query, size_t query_n, const float *document,

@@ -7,14 +7,11 @@
 #include "vector/vector_types.h"
 
 /**
- * Sum over common terms, ascending, in float64, rounded once. Terms ascend; of terms that come twice in a row the
- * first of one pairs with the first of the other, and so on, as VSAG does.
+ * Sum over common terms, ascending, in float64. Terms ascend; of terms that come twice in a row the first of one
+ * pairs with the first of the other, and so on, as VSAG does.
  */
-float vector_sparse_dot(const uint32_t *a_terms, const float *a_values, size_t a_n, const uint32_t *b_terms,
-                        const float *b_values, size_t b_n);
-
-/** Against a query spread out over all terms (dense[term]); terms at or above `dense_n` count nothing. */
-float vector_sparse_dot_dense(const uint32_t *terms, const float *values, size_t n, const float *dense, size_t dense_n);
+double vector_sparse_dot(const uint32_t *a_terms, const float *a_values, size_t a_n, const uint32_t *b_terms,
+                         const float *b_values, size_t b_n);
 
 /**
  * MaxSim as a distance: sum over the query's vectors of the smallest distance to a vector of the document, in

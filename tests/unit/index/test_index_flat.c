@@ -6,38 +6,11 @@
 #include <stdlib.h>
 
 #include "index/index_store.h"
+#include "test_fixture.h"
 #include "test_support.h"
 
 /* Every element type and metric against a plain loop with the row kernels: one query, many queries, any number of
  * threads, filtered, with removed rows, within a radius, and from a file. */
-
-struct fixture {
-    grebe_context *ctx;
-    char *folder;
-    uint64_t seed;
-};
-
-static int set_up(void **state)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    struct fixture *f = calloc(1, sizeof *f);
-
-    assert_ok(context_new(NULL, &f->ctx, &err));
-    f->folder = test_folder_new();
-    f->seed = test_seed();
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    context_free(f->ctx);
-    test_folder_remove(f->folder);
-    free(f);
-    return 0;
-}
 
 /* Few different values, so that many distances are equal. */
 static void *random_rows(enum vector_elem elem, size_t n, uint32_t dim, unsigned values, uint64_t *seed)
@@ -420,14 +393,14 @@ static void test_flat__no_memory__status_and_no_leak(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_flat__every_type_and_metric__plain_loop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__many_rows_and_queries__plain_loop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__k_above_rows__padded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__far_from_origin__still_exact, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__range__all_rows_within, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__saved_and_loaded__same_results, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__params__unknown_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flat__no_memory__status_and_no_leak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__every_type_and_metric__plain_loop, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__many_rows_and_queries__plain_loop, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__k_above_rows__padded, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__far_from_origin__still_exact, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__range__all_rows_within, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__saved_and_loaded__same_results, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__params__unknown_named, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_flat__no_memory__status_and_no_leak, fixture_set_up, fixture_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

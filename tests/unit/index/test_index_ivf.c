@@ -7,40 +7,13 @@
 
 #include "index/ivf_kernels.h"
 #include "index/ivf_internal.h"
+#include "test_fixture.h"
 #include "test_support.h"
 
 /* With all lists and all candidates an index of lists is exact: the same results as kind flat, for every type, metric
  * and quantiser; otherwise its recall, and that neither batches nor threads change a bit. */
 
 enum { DIM = 21 };
-
-struct fixture {
-    grebe_context *ctx;
-    char *folder;
-    uint64_t seed;
-};
-
-static int set_up(void **state)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    struct fixture *f = calloc(1, sizeof *f);
-
-    assert_ok(context_new(NULL, &f->ctx, &err));
-    f->folder = test_folder_new();
-    f->seed = test_seed();
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    context_free(f->ctx);
-    test_folder_remove(f->folder);
-    free(f);
-    return 0;
-}
 
 static float uniform(uint64_t *seed) { return (float)((int64_t)(test_random(seed) >> 40) - (1 << 23)) * 0x1p-23f; }
 
@@ -586,17 +559,17 @@ static void test_ivf_kernels__variants__same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ivf__all_lists_and_candidates__same_as_flat, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__few_lists__recall, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__batches_and_threads__same_bits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__narrow_filter_far_away__still_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__range__all_lists_same_as_flat, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__saved_and_loaded__same_results_and_bytes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__hostile_file__corrupt, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__few_rows_or_equal_ones__found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__params__checked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf__no_memory__nothing_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ivf_kernels__variants__same_bits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__all_lists_and_candidates__same_as_flat, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__few_lists__recall, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__batches_and_threads__same_bits, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__narrow_filter_far_away__still_found, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__range__all_lists_same_as_flat, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__saved_and_loaded__same_results_and_bytes, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__hostile_file__corrupt, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__few_rows_or_equal_ones__found, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__params__checked, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf__no_memory__nothing_changes, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_ivf_kernels__variants__same_bits, fixture_set_up, fixture_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

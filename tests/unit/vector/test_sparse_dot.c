@@ -37,21 +37,19 @@ static void test_sparse_dot__random_rows__sum_over_common_terms(void **state)
         for (size_t j = 0; j < bn; j++) {
             sum += (double)dense[bt[j]] * (double)bv[j];
         }
-        assert_true(vector_sparse_dot(at, av, an, bt, bv, bn) == (float)sum);
-        assert_true(vector_sparse_dot_dense(bt, bv, bn, dense, V) == (float)sum);
+        assert_true(vector_sparse_dot(at, av, an, bt, bv, bn) == sum);
     }
 }
 
 static void test_sparse_dot__terms_twice__pair_one_to_one(void **state)
 {
     const uint32_t row[2] = {3, 3}, once[1] = {3}, twice[2] = {3, 3};
-    const float row_values[2] = {.25f, .5f}, ones[2] = {1, 1}, dense[2] = {1, 1};
+    const float row_values[2] = {.25f, .5f}, ones[2] = {1, 1};
 
     (void)state;
     assert_true(vector_sparse_dot(once, ones, 1, row, row_values, 2) == .25f);
     assert_true(vector_sparse_dot(twice, ones, 2, row, row_values, 2) == .75f);
     assert_true(vector_sparse_dot(once, ones, 0, row, row_values, 2) == 0);
-    assert_true(vector_sparse_dot_dense(row, row_values, 2, dense, 2) == 0); /* terms beyond the spread query */
 }
 
 static void test_maxsim__golden_and_empty(void **state)
