@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_DATASET_DATASET_INTERNAL_H
+#define GREBE_DATASET_DATASET_INTERNAL_H
+
+/*
+ * The data set behind its pointer. Invariants: rows of the data set are rows of the table, or, with indices, the rows of
+ * the table that they name, in their order; indices are below the table's rows; features, table columns and info agree.
+ */
+
+#include <stdatomic.h>
+
+#include "dataset/dataset_table.h"
+#include "feature/features.h"
+#include "grebe/dataset.h"
+
+struct grebe_dataset {
+    atomic_uint refs;
+    grebe_context *ctx;
+    struct dataset_table *table;
+    struct dataset_indices *indices; /* NULL: all rows of the table in order */
+    int64_t n_rows;
+    struct features *features; /* owned */
+    /* what grebe_dataset_info tells; owned */
+    char *features_json, *info_json, *fingerprint, *split;
+    grebe_dataset_format format;
+    const char **columns, **files;
+    size_t n_files;
+};
+
+/** A data set over the table. All moved in on success. features: of the table's columns. */
+grebe_status dataset_new(grebe_context *ctx, struct dataset_table *table, struct dataset_indices *indices,
+                         struct features *features, const char *info_json, const char *split, const char *fingerprint,
+                         const grebe_dataset_format *format, grebe_dataset **out, grebe_error *err);
+
+/** Prepared or saved Arrow files as one data set. features NULL: from the first file. */
+grebe_status dataset_open_files(grebe_context *ctx, const char *const *paths, size_t n, const struct features *features,
+                                bool in_memory, const char *info_json, const char *split, const char *fingerprint,
+                                grebe_dataset **out, grebe_error *err);
+
+/** A dict of n sets. names copied, sets moved in on success. */
+grebe_status dataset_dict_new(grebe_context *ctx, const char *const *names, grebe_dataset **sets, size_t n,
+                              grebe_dataset_dict **out, grebe_error *err);
+
+#endif
