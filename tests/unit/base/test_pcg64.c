@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Every number here is numpy's (2.4.6, and 1.24.2 before it). */
@@ -185,8 +186,9 @@ static void test_pcg64_permutation__hundred_million__time(void **state)
     if (getenv("GREBE_TEST_LONG") == NULL) {
         skip();
     }
-    int64_t n = 100000000, *rows = malloc((size_t)n * sizeof *rows);
+    int64_t n = 100000000, *rows = aligned_alloc((size_t)1 << 21, ((size_t)n * sizeof *rows | 0x1fffff) + 1);
     assert_non_null(rows);
+    madvise(rows, (size_t)n * sizeof *rows, MADV_HUGEPAGE); /* as the context's pool of large buffers does */
     struct pcg64 g = seeded(42);
     clock_t begin = clock();
     pcg64_permutation(&g, n, rows);
