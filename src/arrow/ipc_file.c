@@ -16,8 +16,8 @@ bool ipc_file_sniff(const unsigned char *head, size_t head_len)
 
 /* ---- messages at their places ---- */
 
-static grebe_status open_message(const struct ipc_file *f, const struct ipc_file_batch *b,
-                                 struct ipc_incoming *m, grebe_error *err)
+grebe_status ipc_file_message(const struct ipc_file *f, const struct ipc_file_batch *b,
+                              struct ipc_incoming *m, grebe_error *err)
 {
     const unsigned char *p = (const unsigned char *)f->region->data + b->offset;
     size_t prefix = b->metadata_len >= 8 && load_le32(p) == UINT32_MAX ? 8 : 4;
@@ -87,7 +87,7 @@ static grebe_status read_dictionaries(struct ipc_file *f, struct flatbuf *fb,
             st = count_bytes(f, &b, &total, err);
         }
         if (st == GREBE_OK) {
-            st = open_message(f, &b, &m, err);
+            st = ipc_file_message(f, &b, &m, err);
         }
         if (st == GREBE_OK && m.type != IPC_DICTIONARY) {
             st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected a dictionary (2), found message type %d",
@@ -111,33 +111,45 @@ static grebe_status read_dictionaries(struct ipc_file *f, struct flatbuf *fb,
     return ipc_dictionaries_settle(f->a, &f->dictionaries, err);
 }
 
-/* Rows and compression of a batch, from its message. */
-static grebe_status describe_batch(const struct ipc_file *f, struct ipc_file_batch *b,
-                                   grebe_error *err)
+grebe_status ipc_file_describe(struct ipc_incoming *m, struct ipc_file_batch *b, grebe_error *err)
 {
-    struct ipc_incoming m;
-    grebe_status st = open_message(f, b, &m, err);
-    if (st != GREBE_OK) {
-        return st;
+    if (m->type != IPC_RECORDS) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected a batch (3), found message type %d", m->type);
     }
-    if (m.type != IPC_RECORDS) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected a batch (3), found message type %d", m.type);
-    }
-    b->n_rows = flatbuf_i64(&m.fb, &m.header, BATCH_LENGTH, 0);
-    struct flatbuf_table compression = flatbuf_child(&m.fb, &m.header, BATCH_COMPRESSION);
+    b->n_rows = flatbuf_i64(&m->fb, &m->header, BATCH_LENGTH, 0);
+    struct flatbuf_table compression = flatbuf_child(&m->fb, &m->header, BATCH_COMPRESSION);
     if (compression.pos != 0) {
-        b->compression = (int8_t)flatbuf_u8(&m.fb, &compression, 0, IPC_LZ4_FRAME);
+        b->compression = (int8_t)flatbuf_u8(&m->fb, &compression, 0, IPC_LZ4_FRAME);
     }
-    st = flatbuf_status(&m.fb, err);
+    grebe_status st = flatbuf_status(&m->fb, err);
     return st == GREBE_OK
                ? ipc_check_length(b->n_rows, b->body_len, compression.pos != 0, err)
                : st;
 }
 
+static grebe_status describe_batch(const struct ipc_file *f, struct ipc_file_batch *b,
+                                   grebe_error *err)
+{
+    struct ipc_incoming m;
+    grebe_status st = ipc_file_message(f, b, &m, err);
+    return st == GREBE_OK ? ipc_file_describe(&m, b, err) : st;
+}
+
+grebe_status ipc_file_seal(struct ipc_file *f, grebe_error *err)
+{
+    size_t columns = (size_t)f->schema.n_children;
+    /* A byte for each column of each batch: less than the metadata that describes them. */
+    if (f->n_batches > 0 && columns > f->region->len / f->n_batches) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%zu batches of %zu columns in a file of %zu bytes",
+                          f->n_batches, columns, f->region->len);
+    }
+    f->is_checked = mem_alloc_zero(f->a, f->n_batches * columns * sizeof *f->is_checked);
+    return f->is_checked == NULL ? mem_fail(err, f->n_batches * columns, "checks") : GREBE_OK;
+}
+
 static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
                                  const struct flatbuf_vector *blocks, grebe_error *err)
 {
-    size_t columns = (size_t)f->schema.n_children;
     int64_t total = 0;
     uint64_t bytes = 0;
     f->batches = mem_alloc_zero(f->a, blocks->n * sizeof *f->batches);
@@ -161,13 +173,7 @@ static grebe_status list_batches(struct ipc_file *f, struct flatbuf *fb,
             return wrap(b, st, err);
         }
     }
-    /* A byte for each column of each batch: less than the metadata that describes them. */
-    if (f->n_batches > 0 && columns > f->region->len / f->n_batches) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%zu batches of %zu columns in a file of %zu bytes",
-                          f->n_batches, columns, f->region->len);
-    }
-    f->is_checked = mem_alloc_zero(f->a, f->n_batches * columns * sizeof *f->is_checked);
-    return f->is_checked == NULL ? mem_fail(err, f->n_batches * columns, "checks") : GREBE_OK;
+    return ipc_file_seal(f, err);
 }
 
 /* ---- life ---- */
@@ -289,7 +295,7 @@ grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size
     }
     struct ipc_wanted wanted = { flags, flags + n };
     choose(f, i, fields, n_fields, flags, flags + n);
-    GREBE_TRY(open_message(f, &f->batches[i], &m, err));
+    GREBE_TRY(ipc_file_message(f, &f->batches[i], &m, err));
     GREBE_TRY(ipc_read_columns(f->a, &f->schema, &f->dictionaries, &m.fb, &m.header, &m.body,
                                &wanted, columns, &length, err));
     for (size_t k = 0; k < n_out; k++) {

@@ -43,6 +43,14 @@ bool ipc_file_sniff(const unsigned char *head, size_t head_len);
  */
 grebe_status ipc_file_open(const grebe_allocator *a, struct region *region, struct ipc_file **out,
                            grebe_error *err);
+/**
+ * The same for an Arrow stream whose bytes are at hand: its messages are walked once, and no body is read.
+ *
+ * @return also GREBE_EUNSUPPORTED with *is_replaced set: a dictionary changes on the way, so that batches make sense in
+ *         their order only (ipc_stream_of_region).
+ */
+grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced, struct ipc_file **out,
+                                  grebe_error *err);
 void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
 
 /**
@@ -54,5 +62,15 @@ void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
  */
 grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size_t n_fields,
                            struct ArrowArray *out, grebe_error *err);
+
+/* ---- what opening a file and opening a stream share ---- */
+
+/** The message at a place of the region; its type is the caller's to check. */
+grebe_status ipc_file_message(const struct ipc_file *f, const struct ipc_file_batch *b, struct ipc_incoming *m,
+                              grebe_error *err);
+/** Rows and compression of a batch, from its message; offset and lengths of b are set already. */
+grebe_status ipc_file_describe(struct ipc_incoming *m, struct ipc_file_batch *b, grebe_error *err);
+/** All batches are known: room for what is found out about their columns. */
+grebe_status ipc_file_seal(struct ipc_file *f, grebe_error *err);
 
 #endif

@@ -28,4 +28,7 @@ void rows_file_drop(struct rows_file *f); /* NULL accepted */
 /** Columns (indices, shape [n]; NULL: all) of batch i; views of the map where nothing is compressed. Threads: many. */
 grebe_status rows_file_batch(struct rows_file *f, size_t i, const int *columns, size_t n, struct ArrowArray *out, grebe_error *err);
 
+/** The bytes of the file, mapped or read: views of it stay good as long as a reference to it is held. Borrowed. */
+struct region *rows_file_bytes(const struct rows_file *f);
+
 #endif
