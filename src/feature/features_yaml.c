@@ -124,7 +124,8 @@ static grebe_status type_value(const struct translator *t, const char *snake, st
     struct buf b = BUF_INIT(t->ar->a);
     grebe_status st = feature_camel_case(&b, snake, t->err);
     if (st == GREBE_OK) {
-        st = text_value(t, (const char *)b.data, b.len, out);
+        const char *text = buf_text(&b);
+        st = text != NULL ? text_value(t, text, b.len, out) : no_memory(t);
     }
     buf_release(&b);
     return st;
@@ -312,7 +313,7 @@ struct writer {
 /* Whether a text stands without quotes and is read again as this text. */
 static bool is_plain_text(const char *s)
 {
-    static const char *const words[] = { "y", "n", "yes", "no", "on", "off", "true", "false", "null" };
+    static const char *const words[] = { "yes", "no", "on", "off", "true", "false", "null" };
     size_t len = strlen(s);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (ascii_equal(s, words[i])) {
@@ -374,6 +375,7 @@ static grebe_status put_pair(const struct writer *w, int indent, const char *key
 }
 
 static grebe_status put_body(const struct writer *w, const struct feature *f, int indent);
+static grebe_status put_special(const struct writer *w, const struct feature *f, const char *key, int indent);
 
 static grebe_status put_entries(const struct writer *w, const struct feature *f, int indent)
 {
@@ -405,10 +407,12 @@ static grebe_status put_list(const struct writer *w, const struct feature *f, in
         GREBE_TRY(put_pair(w, indent, key, f->child->dtype));
     } else if (f->child->kind == FEATURE_STRUCT) {
         GREBE_TRY(put_fields(w, key, f->child, indent));
-    } else {
+    } else if (f->child->kind == FEATURE_VALUE || f->child->kind == FEATURE_LIST || f->child->kind == FEATURE_LARGE_LIST) {
         GREBE_TRY(put_key(w, indent, key));
         GREBE_TRY(buf_put_byte(w->dst, '\n', w->err));
         GREBE_TRY(put_body(w, f->child, indent + 2));
+    } else {
+        GREBE_TRY(put_special(w, f->child, key, indent));
     }
     if (f->length >= 0) {
         st = buf_printf(w->dst, w->err, "%*slength: %" PRId64 "\n", indent, "", f->length);
@@ -474,14 +478,14 @@ static bool has_members(const struct feature *f)
            f->is_undecoded || f->more != NULL;
 }
 
-/* dtype: name, or dtype: {name: members} */
-static grebe_status put_class(const struct writer *w, const struct feature *f, const char *name, int indent)
+/* key: name, or key: {name: members} */
+static grebe_status put_class(const struct writer *w, const struct feature *f, const char *key, const char *name, int indent)
 {
     grebe_status st = GREBE_OK;
     if (!has_members(f)) {
-        return put_pair(w, indent, "dtype", name);
+        return put_pair(w, indent, key, name);
     }
-    GREBE_TRY(buf_printf(w->dst, w->err, "%*sdtype:\n%*s%s:\n", indent, "", indent + 2, "", name));
+    GREBE_TRY(buf_printf(w->dst, w->err, "%*s%s:\n%*s%s:\n", indent, "", key, indent + 2, "", name));
     indent += 4;
     switch (f->kind) {
     case FEATURE_CLASS_LABEL: GREBE_TRY(put_names(w, "names", f->names, f->n_names, true, indent)); break;
@@ -500,10 +504,24 @@ out:
     return st;
 }
 
-static grebe_status put_body(const struct writer *w, const struct feature *f, int indent)
+static grebe_status put_special(const struct writer *w, const struct feature *f, const char *key, int indent)
 {
     grebe_status st = GREBE_OK;
     struct buf name = BUF_INIT(w->dst->a);
+    GREBE_TRY(feature_snake_case(&name, f->type_name, w->err));
+    if (buf_text(&name) == NULL) {
+        st = mem_fail(w->err, name.len, "a name");
+        goto out;
+    }
+    st = put_class(w, f, key, buf_text(&name), indent);
+out:
+    buf_release(&name);
+    return st;
+}
+
+static grebe_status put_body(const struct writer *w, const struct feature *f, int indent)
+{
+    grebe_status st = GREBE_OK;
     switch (f->kind) {
     case FEATURE_VALUE:
         st = put_pair(w, indent, "dtype", f->dtype);
@@ -511,17 +529,8 @@ static grebe_status put_body(const struct writer *w, const struct feature *f, in
     case FEATURE_STRUCT: return put_fields(w, "struct", f, indent);
     case FEATURE_LIST:
     case FEATURE_LARGE_LIST: return put_list(w, f, indent);
-    default: break;
+    default: return put_special(w, f, "dtype", indent);
     }
-    GREBE_TRY(feature_snake_case(&name, f->type_name, w->err));
-    if (buf_text(&name) == NULL) {
-        st = mem_fail(w->err, name.len, "a name");
-        goto out;
-    }
-    st = put_class(w, f, buf_text(&name), indent);
-out:
-    buf_release(&name);
-    return st;
 }
 
 grebe_status features_to_yaml(const struct features *f, int depth, struct buf *dst, grebe_error *err)
