@@ -13,13 +13,13 @@ import io
 import json
 import os
 
-from . import _core, _errors
+from . import _core, _errors, _values
 from ._errors import (Auth, Cancelled, Conflict, Corrupt, Error, Exists, InvalidArgument, IOFailure, Limit, Network,
                       NoMemory, NotFound, SchemaMismatch, UnknownOutcome, Unsupported)
 from ._rows import Batch, Chunks, Schema, Stream
 from ._table import Table, Transaction, _files, _uri, _uris, open_table
 
-_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks)
+_core.register(_errors.BY_STATUS, Table, Stream, Batch, Schema, Chunks, _values.value_out, _values.values_in)
 
 __version__ = _core.version
 Column = _core.Column

@@ -27,7 +27,8 @@ struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
     PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
-             *chunks_class, *vdb_class, *vdb_result_class, *index_class;
+             *chunks_class, *vdb_class, *vdb_result_class, *index_class, *dataset_class, *iterable_class, *iterator_class;
+    PyObject *value_out, *values_in; /* of grebe._values */
 };
 extern struct core_state core;
 
@@ -75,11 +76,19 @@ extern PyType_Spec core_stream_spec, core_batch_spec, core_schema_spec;
 PyObject *core_column_new(PyObject *batch, Py_ssize_t i);
 extern PyType_Spec core_column_spec;
 
+/* ---- core_values.c ---- */
+/** The value in slot i (before the array's offset); None for null. */
+PyObject *core_value(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t i);
+/** Values [begin, begin + n) as a list. */
+PyObject *core_value_list(const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t begin, int64_t n);
+/** Rows as a list of dicts; names: a tuple of the columns' names. */
+PyObject *core_row_dicts(const struct ArrowSchema *schema, const struct ArrowArray *rows, PyObject *names);
+
 /* ---- core_build.c ---- */
 /** An Arrow array and schema from a buffer (numpy) or a list of Python values. 0, or -1. */
-int core_build_column(PyObject *values, const char *name, struct ArrowArray *array,
+int core_build_column(PyObject *values, const char *name, bool is_small, struct ArrowArray *array,
                       struct ArrowSchema *schema);
-int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *array,
+int core_build_struct(PyObject *names, PyObject *columns, bool is_small, struct ArrowArray *array,
                       struct ArrowSchema *schema);
 
 /* ---- core_args.c ---- */

@@ -185,7 +185,7 @@ int core_import_stream(PyObject *object, struct ArrowArrayStream *out)
         struct ArrowSchema schema = { 0 };
         PyObject *names = PyDict_Keys(object), *values = PyDict_Values(object);
         if (names != NULL && values != NULL &&
-            core_build_struct(names, values, &array, &schema) == 0) {
+            core_build_struct(names, values, false, &array, &schema) == 0) {
             result = stream_of_one(&array, &schema, out);
         }
         Py_XDECREF(names);
@@ -642,7 +642,24 @@ static PyObject *batch_column(PyObject *self, PyObject *key)
     return core_column_new(self, i);
 }
 
+static PyObject *batch_to_dicts(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct core_batch *b = (struct core_batch *)self;
+    PyObject *names = PyTuple_New((Py_ssize_t)b->schema.n_children);
+    for (int64_t i = 0; names != NULL && i < b->schema.n_children; i++) {
+        PyObject *name = PyUnicode_FromString(b->schema.children[i]->name);
+        if (name == NULL || PyTuple_SetItem(names, (Py_ssize_t)i, name) != 0) {
+            Py_CLEAR(names);
+        }
+    }
+    PyObject *rows = names != NULL ? core_row_dicts(&b->schema, &b->array, names) : NULL;
+    Py_XDECREF(names);
+    return rows;
+}
+
 static PyMethodDef batch_methods[] = {
+    { "to_dicts", batch_to_dicts, METH_NOARGS, "The rows as a list of dicts of Python objects." },
     { "__arrow_c_schema__", batch_arrow_c_schema, METH_NOARGS, "The schema as a PyCapsule." },
     { "__arrow_c_array__", (PyCFunction)(void (*)(void))batch_arrow_c_array,
       METH_VARARGS | METH_KEYWORDS, "Schema and array as PyCapsules; without a copy." },
@@ -670,8 +687,9 @@ PyObject *core_batch_from_columns(PyObject *self, PyObject *args)
     PyObject *names = NULL, *values = NULL;
     struct ArrowArray array = { 0 };
     struct ArrowSchema schema = { 0 };
-    if (!PyArg_ParseTuple(args, "OO", &names, &values) ||
-        core_build_struct(names, values, &array, &schema) != 0) {
+    int is_small = 0; /* offsets of 32 bits, lists of any length: the types that data sets have */
+    if (!PyArg_ParseTuple(args, "OO|p", &names, &values, &is_small) ||
+        core_build_struct(names, values, is_small != 0, &array, &schema) != 0) {
         return NULL;
     }
     return core_batch_new(&array, &schema);

@@ -3,18 +3,7 @@
  * Arrow arrays from Python values: buffers (numpy) are taken as they lie, lists are copied.
  * Everything made here is freed by one release that walks nothing: a node owns its own block.
  */
-#include "core.h"
-
-#include <string.h>
-
-struct node {
-    const void *buffers[3];
-    struct ArrowArray child_space;
-    struct ArrowArray *children_one[1];
-    struct ArrowArray **children; /* several: owned */
-    void *owned[3];
-    Py_buffer *view; /* the numpy buffer that buffers[1] lies in */
-};
+#include "core_build.h"
 
 static void array_free(struct ArrowArray *array)
 {
@@ -43,7 +32,7 @@ static void array_free(struct ArrowArray *array)
     array->release = NULL;
 }
 
-static struct node *array_init(struct ArrowArray *array, int64_t length, int64_t n_buffers)
+struct node *build_array(struct ArrowArray *array, int64_t length, int64_t n_buffers)
 {
     struct node *n = calloc(1, sizeof *n);
     memset(array, 0, sizeof *array);
@@ -59,7 +48,7 @@ static struct node *array_init(struct ArrowArray *array, int64_t length, int64_t
     return n;
 }
 
-static void *own(struct node *n, int i, size_t bytes)
+void *build_own(struct node *n, int i, size_t bytes)
 {
     n->owned[i] = calloc(1, bytes + 64);
     n->buffers[i] = n->owned[i];
@@ -69,7 +58,7 @@ static void *own(struct node *n, int i, size_t bytes)
     return n->owned[i];
 }
 
-static void release_both(struct ArrowArray *array, struct ArrowSchema *schema)
+void build_release(struct ArrowArray *array, struct ArrowSchema *schema)
 {
     if (array->release != NULL) {
         array->release(array);
@@ -79,7 +68,7 @@ static void release_both(struct ArrowArray *array, struct ArrowSchema *schema)
     }
 }
 
-static int make_schema(const char *format, const char *name, struct ArrowSchema *out)
+int build_schema(const char *format, const char *name, struct ArrowSchema *out)
 {
     grebe_error err = GREBE_ERROR_INIT;
     return grebe_schema_make(core.ctx, format, name, true, NULL, 0, out, &err) == GREBE_OK
@@ -87,11 +76,30 @@ static int make_schema(const char *format, const char *name, struct ArrowSchema 
                : core_raise_int(&err);
 }
 
+int build_children(struct ArrowArray *array, int64_t n_children)
+{
+    struct node *n = array->private_data;
+    n->children = calloc((size_t)n_children + 1, sizeof *n->children);
+    array->children = n->children;
+    for (int64_t i = 0; n->children != NULL && i < n_children; i++) {
+        n->children[i] = calloc(1, sizeof **n->children);
+        if (n->children[i] == NULL) {
+            break;
+        }
+        array->n_children = i + 1;
+    }
+    if (n->children == NULL || array->n_children < n_children) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
 /* ---- buffers ---- */
 
 enum { BUFFER_DIMS_MAX = 8 };
 
-static const char *arrow_format(const char *format, Py_ssize_t itemsize)
+const char *build_format(const char *format, Py_ssize_t itemsize)
 {
     while (*format == '@' || *format == '=' || *format == '<') {
         format++;
@@ -111,7 +119,7 @@ static const char *arrow_format(const char *format, Py_ssize_t itemsize)
 
 static int bits_from_bools(struct node *n, const unsigned char *bools, int64_t length)
 {
-    uint8_t *bits = own(n, 1, (size_t)(length + 7) / 8);
+    uint8_t *bits = build_own(n, 1, (size_t)(length + 7) / 8);
     for (int64_t i = 0; bits != NULL && i < length; i++) {
         bits[i >> 3] = (uint8_t)(bits[i >> 3] | (bools[i] != 0) << (i & 7));
     }
@@ -122,13 +130,13 @@ static int bits_from_bools(struct node *n, const unsigned char *bools, int64_t l
 static int column_from_view(Py_buffer *view, const char *name, struct ArrowArray *array,
                             struct ArrowSchema *schema)
 {
-    const char *format = arrow_format(view->format != NULL ? view->format : "B", view->itemsize);
+    const char *format = build_format(view->format != NULL ? view->format : "B", view->itemsize);
     int64_t n = 1;
     for (int i = 0; i < view->ndim; i++) {
         n *= view->shape[i];
     }
-    struct node *node = array_init(array, n, 2);
-    if (node == NULL || make_schema(format, view->ndim > 1 ? "item" : name, schema) != 0) {
+    struct node *node = build_array(array, n, 2);
+    if (node == NULL || build_schema(format, view->ndim > 1 ? "item" : name, schema) != 0) {
         return -1;
     }
     void *copy = NULL;
@@ -162,18 +170,29 @@ static int column_from_view(Py_buffer *view, const char *name, struct ArrowArray
     return 0;
 }
 
-/* Wrap a column of values into fixed-size lists. */
-static int wrap_vectors(int64_t length, int64_t dim, const char *name, struct ArrowArray *array,
+/* Wrap a column of values into lists of one length: fixed-size ones, or, is_small, lists with 32-bit offsets where these suffice. */
+static int wrap_vectors(int64_t length, int64_t dim, const char *name, bool is_small, struct ArrowArray *array,
                         struct ArrowSchema *schema)
 {
+    is_small = is_small && (dim == 0 || length <= INT32_MAX / dim);
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowArray list;
     struct ArrowSchema list_schema = { 0 };
     char format[32];
-    struct node *n = array_init(&list, length, 1);
-    snprintf(format, sizeof format, "+w:%lld", (long long)dim);
+    struct node *n = build_array(&list, length, is_small ? 2 : 1);
+    snprintf(format, sizeof format, is_small ? "+l" : "+w:%lld", (long long)dim);
     if (n == NULL) {
         return -1;
+    }
+    if (is_small) {
+        int32_t *offsets = build_own(n, 1, ((size_t)length + 1) * sizeof *offsets);
+        if (offsets == NULL) {
+            list.release(&list);
+            return -1;
+        }
+        for (int64_t i = 0; i <= length; i++) {
+            offsets[i] = (int32_t)(i * dim);
+        }
     }
     n->child_space = *array;
     array->release = NULL;
@@ -189,8 +208,8 @@ static int wrap_vectors(int64_t length, int64_t dim, const char *name, struct Ar
 }
 
 /* 1 done, 0 not a buffer that fits, -1 exception. */
-static int from_buffer(PyObject *values, const char *name, struct ArrowArray *array,
-                       struct ArrowSchema *schema)
+int core_build_buffer(PyObject *values, const char *name, bool is_small, struct ArrowArray *array,
+                      struct ArrowSchema *schema)
 {
     Py_buffer *view = calloc(1, sizeof *view);
     if (view == NULL) {
@@ -202,7 +221,7 @@ static int from_buffer(PyObject *values, const char *name, struct ArrowArray *ar
         free(view);
         return 0;
     }
-    if (arrow_format(view->format != NULL ? view->format : "B", view->itemsize) == NULL ||
+    if (build_format(view->format != NULL ? view->format : "B", view->itemsize) == NULL ||
         view->ndim < 1 || view->ndim > BUFFER_DIMS_MAX || PyBytes_Check(values)) {
         PyBuffer_Release(view);
         free(view);
@@ -219,206 +238,21 @@ static int from_buffer(PyObject *values, const char *name, struct ArrowArray *ar
             PyBuffer_Release(view);
             free(view);
         }
-        release_both(array, schema);
+        build_release(array, schema);
         return -1;
     }
     for (int i = ndim - 1; i > 0; i--) {
-        if (wrap_vectors(lengths[i], shape[i], i > 1 ? "item" : name, array, schema) != 0) {
-            release_both(array, schema);
+        if (wrap_vectors(lengths[i], shape[i], i > 1 ? "item" : name, is_small, array, schema) != 0) {
+            build_release(array, schema);
             return -1;
         }
     }
     return 1;
 }
 
-/* ---- lists ---- */
-
-enum kind { KIND_NONE, KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_TEXT, KIND_BYTES, KIND_LIST, KIND_BAD };
-
-static enum kind kind_of(PyObject *v)
-{
-    return v == Py_None         ? KIND_NONE
-           : PyBool_Check(v)    ? KIND_BOOL
-           : PyLong_Check(v)    ? KIND_INT
-           : PyFloat_Check(v)   ? KIND_FLOAT
-           : PyUnicode_Check(v) ? KIND_TEXT
-           : PyBytes_Check(v)   ? KIND_BYTES
-           : PyList_Check(v) || PyTuple_Check(v) || PyObject_CheckBuffer(v) ? KIND_LIST
-           : PyIndex_Check(v) ? KIND_INT
-           : PyObject_HasAttrString(v, "__float__") ? KIND_FLOAT
-                                                    : KIND_BAD;
-}
-
-static enum kind common_kind(PyObject *list)
-{
-    enum kind all = KIND_NONE;
-    Py_ssize_t n = PyList_Size(list);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        enum kind k = kind_of(PyList_GetItem(list, i));
-        if (k == KIND_NONE || k == all) {
-            continue;
-        }
-        if (all == KIND_NONE) {
-            all = k;
-        } else if ((all == KIND_INT && k == KIND_FLOAT) || (all == KIND_FLOAT && k == KIND_INT)) {
-            all = KIND_FLOAT;
-        } else {
-            return KIND_BAD;
-        }
-    }
-    return all;
-}
-
-static int set_validity(struct ArrowArray *array, struct node *n, PyObject *list)
-{
-    uint8_t *bits = own(n, 0, (size_t)(array->length + 7) / 8);
-    for (int64_t i = 0; bits != NULL && i < array->length; i++) {
-        bool is_null = PyList_GetItem(list, (Py_ssize_t)i) == Py_None;
-        array->null_count += is_null;
-        bits[i >> 3] = (uint8_t)(bits[i >> 3] | !is_null << (i & 7));
-    }
-    return bits != NULL ? 0 : -1;
-}
-
-static int fill_numbers(struct ArrowArray *array, struct node *n, PyObject *list, enum kind k)
-{
-    char *p = own(n, 1, (size_t)array->length * 8);
-    for (int64_t i = 0; p != NULL && i < array->length; i++) {
-        PyObject *v = PyList_GetItem(list, (Py_ssize_t)i);
-        if (v == Py_None) {
-            continue;
-        }
-        if (k == KIND_FLOAT) {
-            double d = PyFloat_AsDouble(v);
-            memcpy(p + i * 8, &d, 8);
-        } else if (k == KIND_INT) {
-            PyObject *index = PyNumber_Index(v);
-            int64_t x = index != NULL ? PyLong_AsLongLong(index) : -1;
-            Py_XDECREF(index);
-            memcpy(p + i * 8, &x, 8);
-        } else {
-            p[i >> 3] = (char)(p[i >> 3] | (v == Py_True) << (i & 7));
-        }
-        if (PyErr_Occurred()) {
-            return -1;
-        }
-    }
-    return p != NULL ? 0 : -1;
-}
-
-static int fill_bytes(struct ArrowArray *array, struct node *n, PyObject *list, enum kind k)
-{
-    int64_t *offsets = own(n, 1, ((size_t)array->length + 1) * 8);
-    int64_t total = 0;
-    for (int pass = 0; offsets != NULL && pass < 2; pass++) {
-        char *data = pass == 1 ? own(n, 2, (size_t)total) : NULL;
-        if (pass == 1 && data == NULL) {
-            return -1;
-        }
-        for (int64_t i = 0; i < array->length; i++) {
-            PyObject *v = PyList_GetItem(list, (Py_ssize_t)i);
-            Py_ssize_t len = 0;
-            const char *s = "";
-            if (v != Py_None && k == KIND_TEXT) {
-                s = PyUnicode_AsUTF8AndSize(v, &len);
-            } else if (v != Py_None) {
-                s = PyBytes_AsString(v);
-                len = PyBytes_Size(v);
-            }
-            if (s == NULL) {
-                return -1;
-            }
-            if (pass == 0) {
-                total += len;
-                offsets[i + 1] = total;
-            } else if (len > 0) {
-                memcpy(data + offsets[i], s, (size_t)len);
-            }
-        }
-    }
-    return offsets != NULL ? 0 : -1;
-}
-
-static int from_lists(PyObject *list, const char *name, struct ArrowArray *array,
-                      struct ArrowSchema *schema);
-
-static int from_list(PyObject *list, const char *name, struct ArrowArray *array,
-                     struct ArrowSchema *schema)
-{
-    static const char *const formats[] = { "n", "b", "l", "g", "U", "Z" };
-    enum kind k = common_kind(list);
-    int64_t length = (int64_t)PyList_Size(list);
-    if (k == KIND_LIST) {
-        return from_lists(list, name, array, schema);
-    }
-    if (k == KIND_BAD) {
-        PyErr_Format(PyExc_TypeError, "column \"%s\": expected values of one type (bool, int, float, "
-                     "str, bytes, lists of these, None)", name);
-        return -1;
-    }
-    struct node *n = array_init(array, length, k == KIND_NONE ? 0 : k >= KIND_TEXT ? 3 : 2);
-    if (n == NULL || make_schema(formats[k], name, schema) != 0) {
-        return -1;
-    }
-    if (k == KIND_NONE) {
-        array->null_count = length;
-        return 0;
-    }
-    if (set_validity(array, n, list) != 0) {
-        return -1;
-    }
-    return k >= KIND_TEXT ? fill_bytes(array, n, list, k) : fill_numbers(array, n, list, k);
-}
-
-static int from_lists(PyObject *list, const char *name, struct ArrowArray *array,
-                      struct ArrowSchema *schema)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    struct ArrowSchema list_schema = { 0 };
-    int64_t length = (int64_t)PyList_Size(list);
-    PyObject *flat = PyList_New(0);
-    struct node *n = array_init(array, length, 2);
-    int64_t *offsets = n != NULL && flat != NULL ? own(n, 1, ((size_t)length + 1) * 8) : NULL;
-    if (offsets == NULL || set_validity(array, n, list) != 0) {
-        Py_XDECREF(flat);
-        return -1;
-    }
-    for (int64_t i = 0; i < length; i++) {
-        PyObject *v = PyList_GetItem(list, (Py_ssize_t)i);
-        PyObject *items = v == Py_None ? PyList_New(0) : PySequence_List(v);
-        if (items == NULL || PyList_SetSlice(flat, PyList_Size(flat), PyList_Size(flat), items) != 0) {
-            Py_XDECREF(items);
-            Py_DECREF(flat);
-            return -1;
-        }
-        Py_DECREF(items);
-        offsets[i + 1] = PyList_Size(flat);
-    }
-    struct ArrowSchema item_schema = { 0 };
-    int result = Py_EnterRecursiveCall(" in nested lists");
-    if (result == 0) {
-        result = from_list(flat, "item", &n->child_space, &item_schema);
-        Py_LeaveRecursiveCall();
-    }
-    Py_DECREF(flat);
-    n->children_one[0] = &n->child_space;
-    array->children = n->children_one;
-    array->n_children = 1;
-    if (result == 0 && grebe_schema_make(core.ctx, "+L", name, true, &item_schema, 1, &list_schema,
-                                         &err) != GREBE_OK) {
-        result = core_raise_int(&err);
-    }
-    if (result == 0) {
-        *schema = list_schema;
-    } else if (item_schema.release != NULL) {
-        item_schema.release(&item_schema);
-    }
-    return result;
-}
-
 /* ---- entry points ---- */
 
-int core_build_column(PyObject *values, const char *name, struct ArrowArray *array,
+int core_build_column(PyObject *values, const char *name, bool is_small, struct ArrowArray *array,
                       struct ArrowSchema *schema)
 {
     memset(array, 0, sizeof *array);
@@ -440,7 +274,7 @@ int core_build_column(PyObject *values, const char *name, struct ArrowArray *arr
         Py_XDECREF(pair);
         return result;
     }
-    int done = PyObject_CheckBuffer(values) ? from_buffer(values, name, array, schema) : 0;
+    int done = PyObject_CheckBuffer(values) ? core_build_buffer(values, name, is_small, array, schema) : 0;
     if (done != 0) {
         return done < 0 ? -1 : 0;
     }
@@ -454,20 +288,17 @@ int core_build_column(PyObject *values, const char *name, struct ArrowArray *arr
         }
         return -1;
     }
-    int result = from_list(list, name, array, schema);
+    int result = core_build_list(list, name, is_small, array, schema);
     Py_DECREF(list);
-    if (result != 0) {
-        release_both(array, schema);
-    }
     return result;
 }
 
-int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *array,
+int core_build_struct(PyObject *names, PyObject *columns, bool is_small, struct ArrowArray *array,
                       struct ArrowSchema *schema)
 {
     grebe_error err = GREBE_ERROR_INIT;
     Py_ssize_t n = PyList_Size(names);
-    struct node *node = array_init(array, 0, 1);
+    struct node *node = build_array(array, 0, 1);
     struct ArrowSchema *fields = calloc((size_t)n + 1, sizeof *fields);
     int result = node != NULL && fields != NULL ? 0 : -1;
     memset(schema, 0, sizeof *schema);
@@ -492,7 +323,7 @@ int core_build_struct(PyObject *names, PyObject *columns, struct ArrowArray *arr
             result = -1;
             break;
         }
-        result = core_build_column(PyList_GetItem(columns, i), text, node->children[i], &fields[i]);
+        result = core_build_column(PyList_GetItem(columns, i), text, is_small, node->children[i], &fields[i]);
         if (result == 0 && i > 0 && node->children[i]->length != node->children[0]->length) {
             PyErr_Format(PyExc_ValueError, "column \"%s\": expected %lld rows, found %lld", text,
                          (long long)node->children[0]->length, (long long)node->children[i]->length);

@@ -248,7 +248,16 @@ static PyObject *column_name(PyObject *self, void *unused)
     return PyUnicode_FromString(((struct core_batch *)c->batch)->schema.children[c->index]->name);
 }
 
+static PyObject *column_to_list(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct column *c = (struct column *)self;
+    struct core_batch *b = (struct core_batch *)c->batch;
+    return core_value_list(b->schema.children[c->index], b->array.children[c->index], 0, b->array.length);
+}
+
 static PyMethodDef column_methods[] = {
+    { "to_list", column_to_list, METH_NOARGS, "The values as Python objects." },
     { "__dlpack__", (PyCFunction)(void (*)(void))column_dlpack, METH_VARARGS | METH_KEYWORDS,
       "The column as a DLPack capsule, without a copy." },
     { "__dlpack_device__", column_dlpack_device, METH_NOARGS, "(kDLCPU, 0)" },

@@ -3,13 +3,14 @@
 
 struct core_state core;
 
-/* register(error_classes, Table, Stream, Batch, Schema, Chunks): the Python classes that results have. */
+/* register(error_classes, Table, Stream, Batch, Schema, Chunks, value_out, values_in): the Python classes that results have, and
+ * the functions that times and decimals go through. */
 static PyObject *core_register(PyObject *self, PyObject *args)
 {
-    PyObject *errors, *table, *stream, *batch, *schema, *chunks;
+    PyObject *errors, *table, *stream, *batch, *schema, *chunks, *value_out, *values_in;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!OOOOO", &PyDict_Type, &errors, &table, &stream, &batch, &schema,
-                          &chunks)) {
+    if (!PyArg_ParseTuple(args, "O!OOOOOOO", &PyDict_Type, &errors, &table, &stream, &batch, &schema,
+                          &chunks, &value_out, &values_in)) {
         return NULL;
     }
     core.error_classes = Py_NewRef(errors);
@@ -18,6 +19,8 @@ static PyObject *core_register(PyObject *self, PyObject *args)
     core.batch_class = Py_NewRef(batch);
     core.schema_class = Py_NewRef(schema);
     core.chunks_class = Py_NewRef(chunks);
+    core.value_out = Py_NewRef(value_out);
+    core.values_in = Py_NewRef(values_in);
     Py_RETURN_NONE;
 }
 
