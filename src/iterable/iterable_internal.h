@@ -160,6 +160,8 @@ struct batch_step {
     grebe_status (*describe)(const struct batch_step *self, struct buf *dst, grebe_error *err);
 };
 grebe_status apply_new(struct node *kid, struct batch_step *self, bool is_typed, struct node **out, grebe_error *err);
+/** Columns cast to the features, in their order: those that rows lack become null, others are left out. */
+grebe_status cast_new(struct node *kid, const struct features *features, bool is_typed, struct node **out, grebe_error *err);
 /** Rows as lists of rows equal in a column. */
 grebe_status groups_by_new(struct node *kid, const char *column, bool is_typed, struct node **out, grebe_error *err);
 
@@ -241,8 +243,15 @@ grebe_status iterable_resolve(const grebe_iterable *it, struct features **out, g
 /** Whether a step behind this stream is given tables. */
 static inline bool iterable_is_typed(const grebe_iterable *it) { return it->is_typed || it->is_formatted; }
 
-/** Files of one split of a builder, a shard each. @param builder Moved in, also on failure. Borrows nothing. */
-grebe_status iterable_of_builder(struct builder *builder, size_t split, size_t n_files, const char *const *paths,
-                                 grebe_iterable **out, grebe_error *err);
+/** Files of one split, a shard each, as the loader of their kind reads them. */
+struct iterable_files {
+    struct builder *builder; /* borrowed until `free` is called */
+    size_t split, n_files;
+    bool are_features_given; /* by the caller, not by the kind of file: the unit of shuffling depends on it */
+    /** Called when the last owner is gone, also on failure: frees the builder and what its request borrows. */
+    void (*free)(void *arg);
+    void *arg;
+};
+grebe_status iterable_of_files(const struct iterable_files *files, grebe_iterable **out, grebe_error *err);
 
 #endif

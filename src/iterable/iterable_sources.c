@@ -268,7 +268,10 @@ struct file_part {
 
 struct builder_held {
     struct held held;
+    grebe_context *ctx;
     struct builder *builder;
+    void (*free)(void *arg);
+    void *arg;
 };
 
 struct file_source {
@@ -282,9 +285,11 @@ struct file_source {
 static void builder_held_free(struct held *h)
 {
     struct builder_held *b = (struct builder_held *)h;
-    const grebe_allocator *a = b->builder->ctx->a;
-    builder_free(b->builder);
-    mem_free(a, b, sizeof *b);
+    grebe_context *ctx = b->ctx;
+    if (b->free != NULL) {
+        b->free(b->arg);
+    }
+    mem_free(ctx->a, b, sizeof *b);
 }
 
 static void file_source_free(struct held *h)
@@ -371,41 +376,50 @@ out:
     return st;
 }
 
-grebe_status iterable_of_builder(struct builder *builder, size_t split, size_t n_files, const char *const *paths,
-                                 grebe_iterable **out, grebe_error *err)
+/* Features that the loader knows: a copy. */
+static grebe_status copy_features(const struct features *from, const grebe_allocator *a, struct features **out, grebe_error *err)
 {
-    grebe_context *ctx = builder->ctx;
+    struct buf json = BUF_INIT(a);
+    grebe_status st = features_to_json(from, -1, 0, &json, err);
+    if (st == GREBE_OK) {
+        st = features_from_json(a, (const char *)json.data, json.len, out, err);
+    }
+    buf_release(&json);
+    return st;
+}
+
+grebe_status iterable_of_files(const struct iterable_files *files, grebe_iterable **out, grebe_error *err)
+{
+    grebe_context *ctx = files->builder->ctx;
     struct builder_held *held = mem_alloc_zero(ctx->a, sizeof *held);
     struct buf parts = BUF_INIT(ctx->a);
     struct shard_source *source = NULL;
     struct node *root = NULL;
     struct features *features = NULL;
     grebe_status st = GREBE_OK;
-    (void)paths;
     *out = NULL;
     if (held == NULL) {
-        builder_free(builder);
+        if (files->free != NULL) {
+            files->free(files->arg);
+        }
         return mem_fail(err, sizeof *held, "files");
     }
     atomic_init(&held->held.refs, 1);
     held->held.free = builder_held_free;
-    held->builder = builder;
-    for (size_t i = 0; i < n_files; i++) {
+    held->ctx = ctx;
+    held->builder = files->builder;
+    held->free = files->free;
+    held->arg = files->arg;
+    for (size_t i = 0; i < files->n_files; i++) {
         struct file_part one = {i, -1};
         GREBE_TRY(buf_put(&parts, &one, sizeof one, err));
     }
-    GREBE_TRY(file_source_new(held, split, &parts, &source, err));
+    GREBE_TRY(file_source_new(held, files->split, &parts, &source, err));
     GREBE_TRY(leaf_new(ctx, source, &root, err));
-    bool is_typed = builder->features != NULL;
-    if (is_typed) {
-        struct buf json = BUF_INIT(ctx->a);
-        st = features_to_json(builder->features, -1, 0, &json, err);
-        if (st == GREBE_OK) {
-            st = features_from_json(ctx->a, (const char *)json.data, json.len, &features, err);
-        }
-        buf_release(&json);
-        GREBE_TRY(st);
+    if (files->builder->features != NULL) {
+        GREBE_TRY(copy_features(files->builder->features, ctx->a, &features, err));
     }
+    bool is_typed = features != NULL && (files->builder->kind->knows_features || files->are_features_given);
     st = iterable_new(ctx, NULL, root, features, is_typed, out, err);
     root = NULL;
 out:

@@ -121,7 +121,7 @@ static grebe_status limit_shuffle(const struct node *n, const struct pcg64 *g, s
     (void)n;
     (void)g;
     (void)out;
-    return GREBE_FAIL(err, GREBE_EINTERNAL, "sources below a take are not shuffled");
+    return GREBE_FAIL(err, GREBE_EINVAL, "sources below a take are not shuffled");
 }
 
 static grebe_status limit_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
