@@ -243,7 +243,7 @@ static grebe_status cast_to_schema(const struct caster *c, const struct feature 
     return st;
 }
 
-static grebe_status cast_nulls(const struct caster *c, const struct feature *f, int64_t n, struct ArrowArray *out)
+grebe_status cast_nulls(const struct caster *c, const struct feature *f, int64_t n, struct ArrowArray *out)
 {
     struct ArrowSchema to = { 0 };
     grebe_status st = feature_schema(c->a, f, "", &to, c->err);

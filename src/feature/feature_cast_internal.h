@@ -23,6 +23,8 @@ grebe_status cast_owned(const struct caster *c, const struct feature *f, const s
 /** The array as it is: a view or a copy. */
 grebe_status cast_same(const struct caster *c, const struct ArrowSchema *s, const struct ArrowArray *array,
                        struct ArrowArray *out);
+/** n nulls of the feature's storage. */
+grebe_status cast_nulls(const struct caster *c, const struct feature *f, int64_t n, struct ArrowArray *out);
 /** A leaf to a type. */
 grebe_status cast_value(const struct caster *c, const struct ArrowSchema *to, const struct ArrowSchema *s,
                         const struct ArrowArray *array, struct ArrowArray *out);

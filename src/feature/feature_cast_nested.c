@@ -39,7 +39,6 @@ grebe_status cast_struct(const struct caster *c, const struct feature *f, const 
                          const struct ArrowArray *array, struct ArrowArray *out)
 {
     grebe_status st = GREBE_OK;
-    static const struct ArrowSchema null_type = { .format = "n", .name = "" };
     if (strcmp(s->format, "+s") != 0) {
         return cast_refused(c, f, s);
     }
@@ -52,9 +51,8 @@ grebe_status cast_struct(const struct caster *c, const struct feature *f, const 
         while (at < s->n_children && strcmp(s->children[at]->name, field->name) != 0) {
             at++;
         }
-        struct ArrowArray none = { .length = array->length, .null_count = array->length };
         st = at < s->n_children ? cast_field(c, field, s->children[at], array, array->children[at], out->children[i])
-                                : cast_node(c, field, &null_type, &none, out->children[i]);
+                                : cast_nulls(c, field, array->length, out->children[i]);
         if (st != GREBE_OK) {
             error_wrap(c->err, st, "field \"%s\"", field->name);
             goto out;

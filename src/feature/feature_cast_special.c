@@ -11,9 +11,11 @@
 #include "text/text_value.h"
 #include "wire/json_python.h"
 
-static const struct ArrowSchema INT64 = { .format = "l", .name = "", .flags = ARROW_FLAG_NULLABLE };
-static const struct ArrowSchema TEXT = { .format = "u", .name = "", .flags = ARROW_FLAG_NULLABLE };
-static const struct ArrowSchema BINARY = { .format = "z", .name = "", .flags = ARROW_FLAG_NULLABLE };
+/* Types that are always there: releasing them does nothing. */
+static void keep(struct ArrowSchema *s) { (void)s; }
+static const struct ArrowSchema INT64 = { .format = "l", .name = "", .flags = ARROW_FLAG_NULLABLE, .release = keep };
+static const struct ArrowSchema TEXT = { .format = "u", .name = "", .flags = ARROW_FLAG_NULLABLE, .release = keep };
+static const struct ArrowSchema BINARY = { .format = "z", .name = "", .flags = ARROW_FLAG_NULLABLE, .release = keep };
 
 /* ---- ClassLabel ---- */
 

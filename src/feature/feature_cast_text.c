@@ -16,8 +16,8 @@
 
 /* ---- to text: the spelling of pyarrow ---- */
 
-/* The shortest digits, an exponent outside 1e-6 … 1e15, no ".0". */
-static const struct number_style NUMBERS = { -6, 15, true, false };
+/* The shortest digits, an exponent outside 1e-6 … 1e10, no ".0". */
+static const struct number_style NUMBERS = { -6, 10, true, false };
 
 static size_t put_real(char *dst, double v, bool is_single)
 {
