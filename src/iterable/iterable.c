@@ -70,7 +70,14 @@ void grebe_iterable_free(grebe_iterable *it)
     mem_free(it->ctx->a, it, sizeof *it);
 }
 
-int64_t grebe_iterable_num_shards(const grebe_iterable *it) { return node_n_shards(it->root); }
+int64_t grebe_iterable_num_shards(const grebe_iterable *it)
+{
+    int64_t n = node_n_shards(it->root);
+    if (it->world > 0 && (it->how == GREBE_NODE_SHARDS || (it->how == GREBE_NODE_AUTO && n % it->world == 0))) {
+        n = shard_run_of(n, it->world, it->rank, false).count;
+    }
+    return it->n_workers > 0 ? shard_run_of(n, it->n_workers, it->worker, false).count : n;
+}
 int64_t grebe_iterable_epoch(const grebe_iterable *it) { return it->epoch; }
 const char *grebe_iterable_features(const grebe_iterable *it) { return it->features_json; }
 

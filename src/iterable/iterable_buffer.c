@@ -171,7 +171,10 @@ static grebe_status drop_unused(struct buffer_reader *b, int64_t *held, grebe_er
         const struct array_shared *before = kept > 0 ? sources_of(b)[kept - 1].data : NULL;
         *held += sources_of(b)[i].data == before ? 0 : array_shared_get(sources_of(b)[i].data)->length;
         moved[i] = (int32_t)kept;
-        rows_move(&sources_of(b)[kept++], &sources_of(b)[i]);
+        if (kept < i) {
+            rows_move(&sources_of(b)[kept], &sources_of(b)[i]);
+        }
+        kept++;
     }
     b->sources.len = kept * sizeof(struct rows);
     for (int64_t i = 0; i < n_entries(b); i++) {

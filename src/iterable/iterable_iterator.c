@@ -2,6 +2,7 @@
 /* One pass over the rows, and its state as text. */
 #include "iterable/iterable_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -172,7 +173,10 @@ grebe_status grebe_iterator_state(const grebe_iterator *iter, int64_t rows_back,
                          STATE_VERSION, (unsigned long long)iter->signature, (long long)iter->epoch, (long long)p.given));
     GREBE_TRY(mark_print(p.mark, &text, err));
     GREBE_TRY(buf_put_text(&text, "]}", err));
-    st = write(write_ctx, text.data, text.len, err);
+    int sys = write(write_ctx, text.data, text.len);
+    if (sys != 0) {
+        st = GREBE_FAIL_SYS(err, status_from_errno(sys), sys, "writing the state");
+    }
 out:
     place_release(&p);
     buf_release(&text);

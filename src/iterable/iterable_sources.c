@@ -6,6 +6,7 @@
 
 #include "arrow/arrow_stream.h"
 #include "base/checked.h"
+#include "dataset/dataset_internal.h"
 #include "dataset/order.h"
 
 static void source_init(struct shard_source *s, const char *name, void (*free)(struct held *h), bool are_tables, int64_t n_shards)
