@@ -60,6 +60,8 @@ struct builder_kind {
 
 /** Head of every builder. */
 struct builder_ops {
+    /** Features from the first rows. NULL: they are known when the builder is opened. */
+    grebe_status (*infer)(struct builder *b, grebe_error *err);
     /** Row groups and the like of a file that can be shards of their own; 1: none. */
     grebe_status (*parts_of_file)(struct builder *b, size_t split, size_t file, int64_t *n, grebe_error *err);
     /** part -1: the whole file. place: where to begin. */

@@ -30,6 +30,7 @@ static const struct {
     {"gzip", CODEC_GZIP},         {"deflate", CODEC_DEFLATE},   {"lzo", CODEC_LZO},
     {"brotli", CODEC_BROTLI},     {"lz4_hadoop", CODEC_LZ4_HADOOP}, {"lz4", CODEC_LZ4_RAW},
     {"lz4_raw", CODEC_LZ4_RAW},   {"zstd", CODEC_ZSTD},
+    {"bzip2", CODEC_BZIP2},       {"xz", CODEC_XZ},             {"lz4_frame", CODEC_LZ4_FRAME},
 };
 
 const char *codec_name(enum codec_id id)
@@ -82,6 +83,9 @@ bool codec_is_available(enum codec_id id, bool is_write)
         return false;
 #endif
     case CODEC_LZO:
+    case CODEC_BZIP2:
+    case CODEC_XZ:
+    case CODEC_LZ4_FRAME:
         return false;
     }
     return false;

@@ -22,7 +22,10 @@ enum codec_id {
     CODEC_BROTLI,     /* one stream */
     CODEC_LZ4_HADOOP, /* read only: (u32 BE sizes, raw block)*, or one raw block */
     CODEC_LZ4_RAW,    /* one raw block */
-    CODEC_ZSTD
+    CODEC_ZSTD,
+    CODEC_BZIP2,     /* these three: streams to be read (codec_stream.h), no blocks */
+    CODEC_XZ,
+    CODEC_LZ4_FRAME
 };
 
 /** Level that stands for the codec's own default. */

@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include "base/checked.h"
+#include "codec/codec_other.h"
 
 enum { INPUT_BYTES = 128 << 10, STEP_MAX = 1 << 30, WINDOW_GZIP = 15 + 16 };
 
@@ -28,6 +29,7 @@ struct codec_stream {
     bool has_inflate;
     z_stream inflate;
     ZSTD_DCtx *zstd;
+    struct codec_other *other;
 };
 
 enum codec_id codec_stream_sniff(const void *head, size_t len)
@@ -36,7 +38,7 @@ enum codec_id codec_stream_sniff(const void *head, size_t len)
     if (len >= sizeof gzip && memcmp(head, gzip, sizeof gzip) == 0) {
         return CODEC_GZIP;
     }
-    return len >= sizeof zstd && memcmp(head, zstd, sizeof zstd) == 0 ? CODEC_ZSTD : CODEC_NONE;
+    return len >= sizeof zstd && memcmp(head, zstd, sizeof zstd) == 0 ? CODEC_ZSTD : codec_other_sniff(head, len);
 }
 
 static void *inflate_alloc(void *opaque, uInt n, uInt size)
@@ -54,8 +56,9 @@ grebe_status codec_stream_new(const grebe_allocator *a, enum codec_id id, codec_
 {
     grebe_status st = GREBE_OK;
     *out = NULL;
-    if (id != CODEC_GZIP && id != CODEC_ZSTD) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "expected gzip or zstd, found %s",
+    const bool is_other = id == CODEC_BZIP2 || id == CODEC_XZ || id == CODEC_LZ4_FRAME;
+    if (id != CODEC_GZIP && id != CODEC_ZSTD && !is_other) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "expected gzip, zstd, bzip2, xz or LZ4 frames, found %s",
                           codec_name(id));
     }
     struct codec_stream *s = mem_alloc_zero(a, sizeof *s);
@@ -81,11 +84,13 @@ grebe_status codec_stream_new(const grebe_allocator *a, enum codec_id id, codec_
         s->inflate.zfree = stream_free_memory;
         s->inflate.opaque = opaque.out;
         s->has_inflate = inflateInit2(&s->inflate, WINDOW_GZIP) == Z_OK;
+    } else if (is_other) {
+        GREBE_TRY(codec_other_new(a, id, &s->other, err));
     } else {
         ZSTD_customMem memory = { stream_alloc, stream_free_memory, opaque.out };
         s->zstd = ZSTD_createDCtx_advanced(memory);
     }
-    if (!s->has_inflate && s->zstd == NULL) {
+    if (!s->has_inflate && s->zstd == NULL && s->other == NULL) {
         st = mem_fail(err, 0, "a decompressor");
         goto out;
     }
@@ -103,6 +108,7 @@ void codec_stream_free(struct codec_stream *s)
             inflateEnd(&s->inflate);
         }
         ZSTD_freeDCtx(s->zstd);
+        codec_other_free(s->other);
         mem_free(s->a, s->input, s->input != NULL ? INPUT_BYTES : 0);
         mem_free(s->a, s, sizeof *s);
     }
@@ -193,6 +199,22 @@ static grebe_status step_zstd(struct codec_stream *s, void *dst, size_t len, siz
     return GREBE_OK;
 }
 
+static grebe_status step_other(struct codec_stream *s, void *dst, size_t len, size_t *got, grebe_error *err)
+{
+    size_t taken = s->end - s->at;
+    bool is_end = false;
+    const char *why = "";
+    *got = len;
+    grebe_status st = codec_other_step(s->other, s->input + s->at, &taken, dst, got, &is_end, &why, err);
+    if (st != GREBE_OK) {
+        *got = 0;
+        return st == GREBE_ECORRUPT ? fail_at(s, why, err) : st;
+    }
+    s->at += taken;
+    s->is_inside = !is_end;
+    return GREBE_OK;
+}
+
 grebe_status codec_stream_read(struct codec_stream *s, void *dst, size_t len, size_t *got,
                                grebe_error *err)
 {
@@ -212,8 +234,9 @@ grebe_status codec_stream_read(struct codec_stream *s, void *dst, size_t len, si
         }
         size_t before = s->at;
         s->is_inside = true;
-        st = s->id == CODEC_GZIP ? step_gzip(s, dst, len, got, err)
-                                 : step_zstd(s, dst, len, got, err);
+        st = s->id == CODEC_GZIP   ? step_gzip(s, dst, len, got, err)
+             : s->id == CODEC_ZSTD ? step_zstd(s, dst, len, got, err)
+                                   : step_other(s, dst, len, got, err);
         if (st != GREBE_OK) {
             return st;
         }

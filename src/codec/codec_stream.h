@@ -4,7 +4,7 @@
 
 /*
  * Compressed input of unknown length, expanded as it is read. Memory is one input block and the
- * codec's window (at most 128 MiB for zstd, 32 KiB for gzip), whatever the input says.
+ * codec's window (at most 128 MiB for zstd and xz, 9 MB for bzip2, 4 MiB for LZ4 frames, 32 KiB for gzip), whatever the input says.
  */
 
 #include "codec/codec_compress.h"
@@ -15,14 +15,14 @@ typedef grebe_status (*codec_read_fn)(void *arg, void *dst, size_t len, size_t *
 
 struct codec_stream;
 
-/** CODEC_GZIP or CODEC_ZSTD by the first bytes of a file, else CODEC_NONE. */
+/** CODEC_GZIP, CODEC_ZSTD, CODEC_BZIP2, CODEC_XZ or CODEC_LZ4_FRAME by the first bytes of a file, else CODEC_NONE. */
 enum codec_id codec_stream_sniff(const void *head, size_t len);
 
 /**
- * @param id   CODEC_GZIP (members one after another) or CODEC_ZSTD (frames one after another).
+ * @param id   One that codec_stream_sniff() gives; members, frames or streams may follow one another.
  * @param read Called with arg until it gives 0 bytes; arg is borrowed until codec_stream_free.
  * @param out  Owned.
- * @return GREBE_OK; GREBE_EUNSUPPORTED (another codec); GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EUNSUPPORTED (another codec, or one that is not built in); GREBE_ENOMEM.
  */
 grebe_status codec_stream_new(const grebe_allocator *a, enum codec_id id, codec_read_fn read,
                               void *arg, struct codec_stream **out, grebe_error *err);

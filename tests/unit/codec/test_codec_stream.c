@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/codec_stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "test_support.h"
@@ -156,7 +157,7 @@ static void test_codec_stream__failures__given_on(void **state)
     assert_int_equal(codec_stream_sniff("\x1f", 1), CODEC_NONE);
     assert_int_equal(codec_stream_sniff("", 0), CODEC_NONE);
     assert_fails(codec_stream_new(mem_system(), CODEC_SNAPPY, read_input, NULL, &none, &err),
-                 GREBE_EUNSUPPORTED, "expected gzip or zstd");
+                 GREBE_EUNSUPPORTED, "expected gzip, zstd, bzip2, xz");
     codec_stream_free(NULL);
     for (size_t c = 0; c < 2; c++) {
         struct buf plain = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
@@ -227,6 +228,74 @@ static void test_codec_stream__zstd_window_too_large__limit(void **state)
     }
 }
 
+/* Files of other programs, two streams each: whole in any pieces, refused when cut, no memory lost. */
+static void test_codec_stream__other_formats__read(void **state)
+{
+    static const struct {
+        const char *name;
+        enum codec_id id;
+    } files[] = { { "two.bz2", CODEC_BZIP2 }, { "two.xz", CODEC_XZ }, { "two.lz4", CODEC_LZ4_FRAME } };
+    static const size_t steps[] = { 1, 13, SIZE_MAX };
+    (void)state;
+    size_t n_read = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    for (size_t k = 0; k < 3; k++) {
+        char path[512];
+        size_t len = 0;
+        snprintf(path, sizeof path, TEST_DATA "/data/codec/%s", files[k].name);
+        unsigned char *bytes = test_read_file(path, &len);
+        struct codec_stream *s = NULL;
+        struct input none = { NULL, 0, 0, 1, 0 };
+        assert_int_equal(codec_stream_sniff(bytes, len), files[k].id);
+        if (codec_stream_new(mem_system(), files[k].id, read_input, &none, &s, &err) == GREBE_EUNSUPPORTED) {
+            free(bytes); /* not built in */
+            continue;
+        }
+        codec_stream_free(s);
+        n_read++;
+        for (size_t i = 0; i < 3; i++) {
+            struct input in = { bytes, len, 0, steps[i], 0 };
+            struct buf out = BUF_INIT(mem_system());
+            assert_ok(expand(mem_system(), files[k].id, &in, 100, &out, &err));
+            assert_int_equal(out.len, 300 * (13 + 14));
+            assert_memory_equal(out.data, "first member\nfirst", 18);
+            assert_memory_equal(out.data + out.len - 20, "ember\nsecond member\n", 20);
+            buf_release(&out);
+        }
+        for (size_t cut = 1; cut < len; cut++) {
+            struct input in = { bytes, cut, 0, SIZE_MAX, 0 };
+            struct buf out = BUF_INIT(mem_system());
+            grebe_status st = expand(mem_system(), files[k].id, &in, 1000, &out, &err);
+            assert_true(st == GREBE_ECORRUPT || (st == GREBE_OK && out.len == 300 * 13));
+            buf_release(&out);
+        }
+        for (size_t i = 0; i < len; i++) {
+            struct input in = { bytes, len, 0, SIZE_MAX, 0 };
+            struct buf out = BUF_INIT(mem_system());
+            bytes[i] ^= 0x41;
+            grebe_status st = expand(mem_system(), files[k].id, &in, 1000, &out, &err);
+            bytes[i] ^= 0x41;
+            assert_true(st != GREBE_ENOMEM);
+            buf_release(&out);
+        }
+        grebe_status st = GREBE_ENOMEM;
+        for (size_t n = 1; st != GREBE_OK; n++) {
+            struct test_allocator t;
+            test_allocator_init(&t);
+            t.fail_at = n;
+            struct input in = { bytes, len, 0, SIZE_MAX, 0 };
+            struct buf out = BUF_INIT(mem_system());
+            st = expand(&t.a, files[k].id, &in, 1000, &out, &err);
+            assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
+            assert_int_equal(t.n_live, 0);
+            assert_true(n < 1000);
+            buf_release(&out);
+        }
+        free(bytes);
+    }
+    print_message("%zu of 3 formats are built in\n", n_read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_codec_stream__failures__given_on),
         cmocka_unit_test(test_codec_stream__zeros_behind_gzip__ignored),
         cmocka_unit_test(test_codec_stream__zstd_window_too_large__limit),
+        cmocka_unit_test(test_codec_stream__other_formats__read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

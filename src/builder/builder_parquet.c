@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parquet: row groups are what can be read from. */
+#include <string.h>
+
+#include "base/checked.h"
+#include "builder/builder_filter.h"
+#include "builder/builder_internal.h"
+#include "expr/expr.h"
+#include "source/source.h"
+
+enum bad_files { BAD_ERROR, BAD_WARN, BAD_SKIP };
+
+struct parquet_builder {
+    struct builder_base base;
+    enum bad_files on_bad;
+    int64_t batch_rows; /* 0: a row group */
+    struct buf where;   /* "": every row */
+    const struct json_value *columns; /* NULL: all */
+};
+
+/* A file open for reading, the columns wanted and the filter bound to it. */
+struct parquet_input {
+    struct format_reader *r;
+    struct ArrowSchema schema; /* of `columns` */
+    int *columns, *wanted;     /* shape [n]: those read (of the filter, too, behind the wanted), indices */
+    size_t n, n_wanted, capacity;
+    struct expr *filter;
+};
+
+static void close_input(const grebe_allocator *a, struct parquet_input *in)
+{
+    if (in->r != NULL) {
+        in->r->ops->close(in->r);
+    }
+    schema_release(&in->schema);
+    mem_free(a, in->columns, in->capacity * sizeof *in->columns);
+    expr_free(in->filter);
+    memset(in, 0, sizeof *in);
+}
+
+static bool is_wanted(const struct parquet_builder *b, const char *name)
+{
+    const struct json_value *names = b->columns;
+    if (names == NULL) {
+        return !b->base.is_given || features_find(b->base.b.features, name) != NULL;
+    }
+    for (size_t i = 0; i < names->n; i++) {
+        if (json_is_text(&names->items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every column that was asked for is there. */
+static grebe_status check_columns(const struct parquet_builder *b, const struct parquet_input *in, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; b->columns != NULL && i < b->columns->n && st == GREBE_OK; i++) {
+        int at = 0;
+        st = schema_find(&in->r->schema, b->columns->items[i].text, &at, err);
+    }
+    return st;
+}
+
+static grebe_status choose_columns(struct parquet_builder *b, struct parquet_input *in, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = b->base.b.ctx->a;
+    size_t n_filter = 0, n = (size_t)in->r->schema.n_children;
+    const int *of_filter = in->filter != NULL ? expr_columns(in->filter, &n_filter) : NULL;
+    in->capacity = 2 * n + 1;
+    in->columns = mem_alloc_zero(a, in->capacity * sizeof *in->columns);
+    if (in->columns == NULL) {
+        return mem_fail(err, in->capacity * sizeof *in->columns, "columns");
+    }
+    GREBE_TRY(check_columns(b, in, err));
+    for (size_t i = 0; i < n; i++) {
+        if (is_wanted(b, in->r->schema.children[i]->name)) {
+            in->columns[in->n++] = (int)i;
+        }
+    }
+    in->n_wanted = in->n;
+    for (size_t k = 0; k < n_filter; k++) {
+        bool is_there = false;
+        for (size_t i = 0; i < in->n_wanted; i++) {
+            is_there = is_there || in->columns[i] == of_filter[k];
+        }
+        if (!is_there) {
+            in->columns[in->n++] = of_filter[k];
+        }
+    }
+    st = schema_project(a, &in->r->schema, in->columns, in->n_wanted, &in->schema, err);
+out:
+    return st;
+}
+
+/* What the library `datasets` says of the columns is in the Arrow schema, or under a key of the file. */
+static grebe_status find_features(struct parquet_builder *b, struct parquet_input *in, grebe_error *err)
+{
+    struct key_value found = { 0 };
+    const char *value = NULL;
+    size_t len = 0;
+    if (schema_metadata_find(&in->r->schema, "huggingface", &found)) {
+        value = found.value;
+        len = found.value_len;
+    } else if (in->r->ops->find_metadata == NULL || !in->r->ops->find_metadata(in->r, "huggingface", &value, &len)) {
+        return GREBE_OK;
+    }
+    const struct key_value pair = { "huggingface", 11, value, len };
+    return schema_set_metadata(b->base.b.ctx->a, &in->schema, &pair, 1, err);
+}
+
+static grebe_status open_input(struct parquet_builder *b, const char *path, struct parquet_input *in, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    grebe_context *ctx = b->base.b.ctx;
+    const struct file_format *format = NULL;
+    memset(in, 0, sizeof *in);
+    GREBE_TRY(format_find(ctx, "parquet", &format, err));
+    GREBE_TRY(format->open(b->base.store, path, NULL, &in->r, err));
+    if (b->where.len > 0) {
+        GREBE_TRY(expr_parse(ctx->a, (const char *)b->where.data, &in->filter, err));
+        GREBE_TRY(expr_bind(in->filter, &in->r->schema, err));
+    }
+    GREBE_TRY(choose_columns(b, in, err));
+    GREBE_TRY(find_features(b, in, err));
+out:
+    if (st != GREBE_OK) {
+        close_input(ctx->a, in);
+    }
+    return st;
+}
+
+/* Whether a failure is of the file and the file may be passed over. */
+static bool is_passed_over(const struct parquet_builder *b, grebe_status st, const char *path, const grebe_error *err)
+{
+    bool is_bad = st == GREBE_ECORRUPT || st == GREBE_EUNSUPPORTED || st == GREBE_ELIMIT;
+    if (!is_bad || b->on_bad == BAD_ERROR) {
+        return false;
+    }
+    if (b->on_bad == BAD_WARN) {
+        context_log(b->base.b.ctx, GREBE_LOG_WARNING, "%s is passed over: %s", path, err != NULL ? err->message : "");
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
+struct parquet_rows {
+    struct parquet_builder *b;
+    const char *path;
+    struct parquet_input in;
+    size_t chunk, end;     /* row groups */
+    int64_t row;           /* rows given out */
+    struct shard_place group; /* of the group in hand */
+    struct array_shared *rows; /* of it; NULL: none */
+    int64_t rows_at;
+    bool is_over;
+};
+
+struct prune_arg {
+    struct format_reader *r;
+    const int *columns;
+    size_t chunk;
+};
+
+static grebe_status chunk_bounds(void *arg, size_t i, struct column_bounds *out, grebe_error *err)
+{
+    const struct prune_arg *p = arg;
+    return p->r->ops->bounds(p->r, p->columns[i], p->chunk, out, err);
+}
+
+static grebe_status chunk_contains(void *arg, size_t i, const void *value, size_t len, bool *may, grebe_error *err)
+{
+    const struct prune_arg *p = arg;
+    return p->r->ops->may_contain == NULL
+               ? GREBE_OK
+               : p->r->ops->may_contain(p->r, p->columns[i], p->chunk, value, len, may, err);
+}
+
+/* Rows for which the filter is true, the wanted columns of them. `rows` is taken over. */
+static grebe_status filter_rows(struct parquet_rows *p, struct ArrowArray *rows, struct ArrowArray *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = p->b->base.b.ctx->a;
+    size_t n_filter = 0, n = p->in.n_wanted;
+    const int *of_filter = expr_columns(p->in.filter, &n_filter);
+    const struct ArrowArray **columns = mem_alloc_zero(a, n_filter * sizeof *columns);
+    size_t keep_bytes = bitmap_bytes(rows->length) + 8;
+    uint8_t *keep = mem_alloc_zero(a, keep_bytes);
+    struct ArrowArray *kept = mem_alloc_zero(a, (n + 1) * sizeof *kept);
+    int64_t n_true = 0;
+    if (columns == NULL || keep == NULL || kept == NULL) {
+        st = mem_fail(err, keep_bytes, "a filter");
+        goto out;
+    }
+    for (size_t k = 0; k < n_filter; k++) {
+        for (size_t i = 0; i < p->in.n; i++) {
+            columns[k] = p->in.columns[i] == of_filter[k] ? rows->children[i] : columns[k];
+        }
+    }
+    GREBE_TRY(expr_eval(p->in.filter, columns, rows->length, keep, &n_true, err));
+    for (size_t i = 0; i < n; i++) {
+        GREBE_TRY(array_filter(a, p->in.schema.children[i], rows->children[i], keep, &kept[i], err));
+    }
+    st = array_struct(a, n_true, kept, n, out, err);
+out:
+    for (size_t i = 0; kept != NULL && i < n; i++) {
+        array_release(&kept[i]);
+    }
+    mem_free(a, columns, n_filter * sizeof *columns);
+    mem_free(a, keep, keep_bytes);
+    mem_free(a, kept, (n + 1) * sizeof *kept);
+    array_release(rows);
+    return st;
+}
+
+/* The next row group with rows. */
+static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct format_reader *r = p->in.r;
+    const grebe_allocator *a = p->b->base.b.ctx->a;
+    size_t n_filter = 0;
+    while (p->chunk < p->end) {
+        struct ArrowArray rows = { 0 }, kept = { 0 };
+        enum expr_answer answer = EXPR_ALL;
+        size_t chunk = p->chunk++;
+        p->group = (struct shard_place){ p->row, chunk };
+        if (p->in.filter != NULL) {
+            struct prune_arg arg = { r, expr_columns(p->in.filter, &n_filter), chunk };
+            st = expr_prune_values(p->in.filter, chunk_bounds, chunk_contains, &arg, &answer, err);
+            if (st != GREBE_OK) {
+                return st;
+            }
+        }
+        if (answer == EXPR_NONE) {
+            continue;
+        }
+        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, r->chunk_begin[chunk],
+                          r->chunk_begin[chunk + 1], &p->b->base.call, &rows, err);
+        if (st == GREBE_OK && answer == EXPR_SOME) {
+            st = filter_rows(p, &rows, &kept, err);
+            array_move(&rows, &kept);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+        if (rows.length > 0) {
+            st = array_share(a, &rows, &p->rows, err);
+            p->rows_at = 0;
+            array_release(&rows);
+            return st;
+        }
+        array_release(&rows);
+    }
+    return GREBE_END;
+}
+
+static grebe_status parquet_next(void *self, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
+{
+    struct parquet_rows *p = self;
+    const grebe_allocator *a = p->b->base.b.ctx->a;
+    grebe_status st = p->is_over ? GREBE_END : GREBE_OK;
+    struct ArrowArray part = { 0 };
+    struct ArrowSchema type = { 0 };
+    if (st == GREBE_OK && p->rows == NULL) {
+        st = read_group(p, err);
+        if (st != GREBE_OK && st != GREBE_END && is_passed_over(p->b, st, p->path, err)) {
+            p->is_over = true;
+            st = GREBE_END;
+        }
+    }
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int64_t left = array_shared_get(p->rows)->length - p->rows_at;
+    int64_t n = p->b->batch_rows > 0 ? min_i64(left, p->b->batch_rows) : left;
+    st = array_slice(p->rows, p->rows_at, n, &part, err);
+    st = st == GREBE_OK ? schema_copy(a, &p->in.schema, &type, err) : st;
+    if (st != GREBE_OK) {
+        array_release(&part);
+        return st;
+    }
+    p->rows_at += n;
+    if (n == left) {
+        array_shared_drop(p->rows);
+        p->rows = NULL;
+    }
+    st = builder_emit(&p->b->base, p->path, &type, &part, p->b->base.is_given, p->row, schema, out, err);
+    p->row += n;
+    return st;
+}
+
+static struct shard_place parquet_place(void *self)
+{
+    const struct parquet_rows *p = self;
+    return p->rows != NULL ? p->group : (struct shard_place){ p->row, p->chunk };
+}
+
+static int64_t parquet_next_row(void *self) { return ((struct parquet_rows *)self)->row; }
+
+static void parquet_rows_free(void *self)
+{
+    struct parquet_rows *p = self;
+    const grebe_allocator *a = p->b->base.b.ctx->a;
+    array_shared_drop(p->rows);
+    close_input(a, &p->in);
+    mem_free(a, p, sizeof *p);
+}
+
+static const struct shard_reader_ops parquet_rows_ops = { parquet_next, parquet_place, parquet_next_row,
+                                                          parquet_rows_free };
+
+static grebe_status parquet_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
+                                 struct shard_reader *out, grebe_error *err)
+{
+    struct parquet_builder *b = (struct parquet_builder *)base;
+    struct parquet_rows *p = mem_alloc_zero(base->ctx->a, sizeof *p);
+    if (p == NULL) {
+        return mem_fail(err, sizeof *p, "a reader");
+    }
+    p->b = b;
+    p->path = builder_path(&b->base, split, file);
+    grebe_status st = open_input(b, p->path, &p->in, err);
+    if (st != GREBE_OK && is_passed_over(b, st, p->path, err)) {
+        p->is_over = true;
+        st = GREBE_OK;
+    }
+    size_t n = p->in.r != NULL ? p->in.r->n_chunks : 0;
+    if (st == GREBE_OK && !p->is_over && (place.at > n || (part >= 0 && (uint64_t)part >= n))) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in %zu row groups", p->path, n);
+    }
+    if (st != GREBE_OK) {
+        parquet_rows_free(p);
+        return st;
+    }
+    p->end = part >= 0 ? (size_t)part + 1 : n;
+    p->chunk = part >= 0 ? max_size((size_t)part, (size_t)place.at) : (size_t)place.at;
+    p->row = place.row;
+    *out = (struct shard_reader){ &parquet_rows_ops, p };
+    return GREBE_OK;
+}
+
+/* ---- the builder ---- */
+
+static grebe_status parquet_infer(struct builder *base, grebe_error *err)
+{
+    struct parquet_builder *b = (struct parquet_builder *)base;
+    const grebe_allocator *a = base->ctx->a;
+    struct ArrowSchema schema = { 0 };
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < builder_n_files(&b->base); i++) {
+        struct parquet_input in;
+        const char *path = builder_file(&b->base, i);
+        if (schema.release != NULL && !builder_has_nulls(&schema)) {
+            break;
+        }
+        st = open_input(b, path, &in, err);
+        if (st != GREBE_OK && is_passed_over(b, st, path, err)) {
+            st = GREBE_OK;
+            continue;
+        }
+        if (st == GREBE_OK && schema.release == NULL) {
+            schema_move(&schema, &in.schema);
+        } else if (st == GREBE_OK) {
+            st = builder_widen_nulls(a, &schema, &in.schema, err);
+        } else if (schema.release != NULL) { /* whoever reads this file will say so */
+            st = GREBE_OK;
+            break;
+        }
+        close_input(a, &in);
+        GREBE_TRY(st);
+    }
+    if (schema.release == NULL) {
+        GREBE_TRY(schema_new(a, "+s", "", false, 0, &schema, err));
+    }
+    st = builder_set_schema(&b->base, &schema, true, err);
+out:
+    schema_release(&schema);
+    return st;
+}
+
+static grebe_status parquet_parts(struct builder *base, size_t split, size_t file, int64_t *n, grebe_error *err)
+{
+    struct parquet_builder *b = (struct parquet_builder *)base;
+    struct parquet_input in;
+    const char *path = builder_path(&b->base, split, file);
+    grebe_status st = open_input(b, path, &in, err);
+    *n = 1;
+    if (st != GREBE_OK) {
+        return is_passed_over(b, st, path, err) ? GREBE_OK : st;
+    }
+    *n = in.r->n_chunks > 0 ? (int64_t)in.r->n_chunks : 1;
+    close_input(base->ctx->a, &in);
+    return GREBE_OK;
+}
+
+static void parquet_free(struct builder *base)
+{
+    struct parquet_builder *b = (struct parquet_builder *)base;
+    builder_base_release(&b->base);
+    buf_release(&b->where);
+    mem_free(base->ctx->a, b, sizeof *b);
+}
+
+static const struct builder_ops parquet_ops = { parquet_infer, parquet_parts, parquet_read, parquet_free };
+
+static grebe_status read_options(struct parquet_builder *b, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const char *bad = "error";
+    const struct json_value *filters = builder_option_set(&b->base, "filters");
+    b->columns = builder_option_set(&b->base, "columns");
+    GREBE_TRY(builder_option_i64(&b->base, "batch_size", 1, &b->batch_rows, err));
+    GREBE_TRY(builder_option_text(&b->base, "on_bad_files", &bad, err));
+    if (strcmp(bad, "warn") == 0) {
+        b->on_bad = BAD_WARN;
+    } else if (strcmp(bad, "skip") == 0) {
+        b->on_bad = BAD_SKIP;
+    } else if (strcmp(bad, "error") != 0) {
+        st = builder_option_fail("on_bad_files", "error, warn or skip", builder_option(&b->base, "on_bad_files"), err);
+        goto out;
+    }
+    for (size_t i = 0; b->columns != NULL && (b->columns->type != JSON_ARRAY || i < b->columns->n); i++) {
+        const struct json_value *name = b->columns->type == JSON_ARRAY ? &b->columns->items[i] : b->columns;
+        if (name->type != JSON_STRING || b->columns->type != JSON_ARRAY) {
+            st = builder_option_fail("columns", "a list of names", name, err);
+            goto out;
+        }
+        if (b->base.is_given && features_find(b->base.b.features, name->text) == NULL) {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "option \"columns\": \"%s\" is not among the features", name->text);
+            goto out;
+        }
+    }
+    if (b->columns != NULL && b->base.is_given && b->columns->n != b->base.b.features->top.n_fields) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "expected columns and features that agree, found %zu and %zu", b->columns->n,
+                        b->base.b.features->top.n_fields);
+        goto out;
+    }
+    if (filters != NULL) {
+        GREBE_TRY(builder_filter_text(filters, &b->where, err));
+        st = buf_text(&b->where) != NULL ? GREBE_OK : mem_fail(err, 0, "a filter");
+    }
+out:
+    return st;
+}
+
+static grebe_status parquet_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
+                                 grebe_error *err)
+{
+    struct parquet_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
+    if (b == NULL) {
+        return mem_fail(err, sizeof *b, "a builder");
+    }
+    b->where = BUF_INIT(ctx->a);
+    grebe_status st = builder_base_init(&b->base, ctx, &builder_parquet, &parquet_ops, request, err);
+    st = st == GREBE_OK ? read_options(b, err) : st;
+    if (st != GREBE_OK) {
+        parquet_free(&b->base.b);
+        return st;
+    }
+    *out = &b->base.b;
+    return GREBE_OK;
+}
+
+static const char *const parquet_extensions[] = { ".parquet", ".geoparquet", ".gpq", NULL };
+static const char *const parquet_options[] = { "columns", "batch_size", "filters", "features", "on_bad_files",
+                                               "fragment_scan_options", NULL };
+
+const struct builder_kind builder_parquet = { .name = "parquet",
+                                              .extensions = parquet_extensions,
+                                              .options = parquet_options,
+                                              .knows_features = true,
+                                              .open = parquet_open };
