@@ -234,7 +234,6 @@ static grebe_status count_members(struct counts *c, struct io_store *store, cons
     }
     GREBE_TRY(file->ops->map(file, &region, err));
     st = archive_open(c->ar->a, region, &z, err);
-    region = NULL; /* moved in */
     if (st != GREBE_OK) {
         error_wrap(err, st, "%s", path);
         goto out;
