@@ -20,8 +20,14 @@ PyObject *core_dataset_new(grebe_dataset *ds)
         grebe_dataset_free(ds);
         return NULL;
     }
-    ((struct core_dataset *)self)->ds = ds;
-    ((struct core_dataset *)self)->names = names;
+    struct core_dataset *d = (struct core_dataset *)self;
+    grebe_error err = GREBE_ERROR_INIT;
+    d->ds = ds;
+    d->names = names;
+    if (grebe_dataset_schema(ds, &d->schema, &err) != GREBE_OK) {
+        Py_DECREF(self);
+        return core_raise(&err);
+    }
     return self;
 }
 
@@ -49,6 +55,9 @@ static void dataset_dealloc(PyObject *self)
     struct core_dataset *d = (struct core_dataset *)self;
     grebe_dataset *ds = d->ds;
     Py_XDECREF(d->names);
+    if (d->schema.release != NULL) {
+        d->schema.release(&d->schema);
+    }
     Py_BEGIN_ALLOW_THREADS
     grebe_dataset_free(ds);
     Py_END_ALLOW_THREADS
@@ -291,28 +300,25 @@ static PyObject *dataset_schema(PyObject *self, PyObject *unused)
     (void)unused;
     struct ArrowSchema schema = { 0 };
     grebe_error err = GREBE_ERROR_INIT;
-    return grebe_dataset_schema(((struct core_dataset *)self)->ds, &schema, &err) == GREBE_OK ? core_schema_new(&schema)
-                                                                                              : core_raise(&err);
+    return grebe_schema_copy(core.ctx, &((struct core_dataset *)self)->schema, &schema, &err) == GREBE_OK ? core_schema_new(&schema)
+                                                                                                          : core_raise(&err);
 }
 
 /* ---- reading ---- */
 
-/* Columns of the data set's schema, in the order asked. */
+/* Columns of the data set's schema, in the order asked; NULL: all. */
 static grebe_status columns_schema(const struct core_dataset *d, const char *const *columns, size_t n, struct ArrowSchema *out,
                                    grebe_error *err)
 {
-    struct ArrowSchema all = { 0 };
-    grebe_status st = grebe_dataset_schema(d->ds, &all, err);
-    if (st != GREBE_OK || columns == NULL) {
-        *out = all;
-        return st;
+    if (columns == NULL) {
+        return grebe_schema_copy(core.ctx, &d->schema, out, err);
     }
     struct ArrowSchema *fields = calloc(n + 1, sizeof *fields);
-    st = fields != NULL ? GREBE_OK : GREBE_ENOMEM;
+    grebe_status st = fields != NULL ? GREBE_OK : GREBE_ENOMEM;
     for (size_t i = 0; st == GREBE_OK && i < n; i++) {
-        for (int64_t c = 0; c < all.n_children; c++) {
-            if (strcmp(all.children[c]->name, columns[i]) == 0) {
-                st = grebe_schema_copy(core.ctx, all.children[c], &fields[i], err);
+        for (int64_t c = 0; c < d->schema.n_children; c++) {
+            if (strcmp(d->schema.children[c]->name, columns[i]) == 0) {
+                st = grebe_schema_copy(core.ctx, d->schema.children[c], &fields[i], err);
                 break;
             }
         }
@@ -326,7 +332,6 @@ static grebe_status columns_schema(const struct core_dataset *d, const char *con
         }
     }
     free(fields);
-    all.release(&all);
     return st;
 }
 
@@ -402,7 +407,6 @@ static PyObject *dataset_rows(PyObject *self, PyObject *args)
 {
     long long begin = 0, end = 0;
     struct ArrowArray rows = { 0 };
-    struct ArrowSchema schema = { 0 };
     grebe_error err = GREBE_ERROR_INIT;
     struct core_dataset *d = (struct core_dataset *)self;
     if (!PyArg_ParseTuple(args, "LL", &begin, &end)) {
@@ -411,12 +415,7 @@ static PyObject *dataset_rows(PyObject *self, PyObject *args)
     if (grebe_dataset_read(d->ds, begin, end, NULL, 0, &rows, &err) != GREBE_OK) {
         return core_raise(&err);
     }
-    if (grebe_dataset_schema(d->ds, &schema, &err) != GREBE_OK) {
-        rows.release(&rows);
-        return core_raise(&err);
-    }
-    PyObject *list = core_row_dicts(&schema, &rows, d->names);
-    schema.release(&schema);
+    PyObject *list = core_row_dicts(&d->schema, &rows, d->names);
     rows.release(&rows);
     return list;
 }

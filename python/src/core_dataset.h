@@ -10,6 +10,7 @@ struct core_dataset {
     PyObject_HEAD
     grebe_dataset *ds;
     PyObject *names; /* tuple of the columns' names */
+    struct ArrowSchema schema;
 };
 
 /** Moved in (freed on failure). */
