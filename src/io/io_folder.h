@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_IO_IO_FOLDER_H
+#define GREBE_IO_IO_FOLDER_H
+
+/* Folders of the machine's file system that appear under their name whole, and are removed whole. */
+
+#include "io/io.h"
+
+/**
+ * The finished folder `made` gets the name `path`. A folder that has it stands at `made` afterwards, to be removed; at
+ * every moment one of the two has the name (where the file system cannot exchange names: none for an instant).
+ *
+ * @param was_there Written: `made` holds the old folder now.
+ */
+grebe_status io_folder_publish(const char *made, const char *path, bool is_durable, bool *was_there, grebe_error *err);
+
+/** A folder and everything in it; links are removed, not followed. GREBE_OK also when it is not there. */
+grebe_status io_folder_remove(struct io_store *s, const char *path, grebe_error *err);
+
+#endif

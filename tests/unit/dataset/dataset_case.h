@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_TESTS_DATASET_CASE_H
+#define GREBE_TESTS_DATASET_CASE_H
+
+/* What tests of data sets share: rows as lines, data sets made of a few numbers. */
+
+#include "arrow/arrow_stream.h"
+#include "dataset/dataset_internal.h"
+#include "test_fixture.h"
+#include "test_rows_json.h"
+#include "test_support.h"
+
+#define CASES TEST_DATA "/data/hfdatasets/"
+
+/** All rows, one line each; batches of batch_rows. Free with buf_release(). */
+static inline struct buf lines_of(const grebe_dataset *ds, int64_t batch_rows)
+{
+    grebe_error err;
+    struct buf text = BUF_INIT(mem_system());
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray rows;
+    grebe_status st;
+    assert_ok(grebe_dataset_scan(ds, NULL, 0, batch_rows, NULL, &stream, &err));
+    assert_ok(stream_schema(&stream, &schema, &err));
+    while ((st = stream_next(&stream, &rows, &err)) == GREBE_OK) {
+        assert_ok(array_check(&schema, &rows, true, &err));
+        for (int64_t i = 0; i < rows.length; i++) {
+            put_value(&text, &schema, &rows, i);
+            assert_ok(buf_put_byte(&text, '\n', &err));
+        }
+        array_release(&rows);
+    }
+    if (st != GREBE_END) {
+        fail_msg("%s", err.message);
+    }
+    schema_release(&schema);
+    stream_release(&stream);
+    assert_non_null(buf_text(&text));
+    return text;
+}
+
+static inline void assert_lines(const grebe_dataset *ds, const char *expected)
+{
+    struct buf text = lines_of(ds, 0);
+    assert_string_equal(buf_text(&text), expected);
+    buf_release(&text);
+}
+
+static inline void assert_same_rows(const grebe_dataset *x, const grebe_dataset *y)
+{
+    struct buf a = lines_of(x, 0), b = lines_of(y, 7);
+    assert_string_equal(buf_text(&a), buf_text(&b));
+    buf_release(&a);
+    buf_release(&b);
+}
+
+/** {id: int64, text: string, label: int64}: id i, text "t<i>", label i % 10; in memory, batches of batch_rows. */
+static inline grebe_dataset *made_set(grebe_context *ctx, int64_t n, int64_t batch_rows)
+{
+    grebe_error err;
+    const grebe_allocator *a = mem_system();
+    struct ArrowSchema schema;
+    struct ArrowArrayStream stream;
+    grebe_dataset *ds = NULL;
+    size_t n_batches = (size_t)((n + batch_rows - 1) / batch_rows);
+    struct ArrowArray *batches = calloc(n_batches + 1, sizeof *batches);
+    assert_ok(schema_new(a, "+s", "", false, 3, &schema, &err));
+    assert_ok(schema_new(a, "l", "id", true, 0, schema.children[0], &err));
+    assert_ok(schema_new(a, "u", "text", true, 0, schema.children[1], &err));
+    assert_ok(schema_new(a, "l", "label", true, 0, schema.children[2], &err));
+    for (size_t b = 0; b < n_batches; b++) {
+        int64_t begin = (int64_t)b * batch_rows, len = n - begin < batch_rows ? n - begin : batch_rows;
+        struct ArrowArray c[3];
+        void *id = NULL, *label = NULL, *offsets = NULL, *bytes = NULL;
+        assert_ok(array_new(a, len, 2, 0, &c[0], &err));
+        assert_ok(array_new(a, len, 3, 0, &c[1], &err));
+        assert_ok(array_new(a, len, 2, 0, &c[2], &err));
+        assert_ok(array_alloc_buffer(a, &c[0], 1, (size_t)len * 8, &id, &err));
+        assert_ok(array_alloc_buffer(a, &c[2], 1, (size_t)len * 8, &label, &err));
+        assert_ok(array_alloc_buffer(a, &c[1], 1, (size_t)(len + 1) * 4, &offsets, &err));
+        assert_ok(array_alloc_buffer(a, &c[1], 2, (size_t)len * 24, &bytes, &err));
+        int32_t at = 0;
+        ((int32_t *)offsets)[0] = 0;
+        for (int64_t i = 0; i < len; i++) {
+            ((int64_t *)id)[i] = begin + i;
+            ((int64_t *)label)[i] = (begin + i) % 10;
+            at += snprintf((char *)bytes + at, 24, "t%lld", (long long)(begin + i));
+            ((int32_t *)offsets)[i + 1] = at;
+        }
+        assert_ok(array_struct(a, len, c, 3, &batches[b], &err));
+    }
+    assert_ok(stream_from_batches(a, &schema, batches, n_batches, &stream, &err));
+    assert_ok(grebe_dataset_of_rows(ctx, &stream, NULL, &ds, &err));
+    schema_release(&schema);
+    free(batches);
+    return ds;
+}
+
+/** The ids of all rows. Free with free(). */
+static inline int64_t *ids_of(const grebe_dataset *ds, const char *column)
+{
+    grebe_error err;
+    grebe_dataset_info info;
+    struct ArrowArray rows;
+    grebe_dataset_get_info(ds, &info);
+    assert_ok(grebe_dataset_read(ds, 0, info.n_rows, &column, 1, &rows, &err));
+    int64_t *out = malloc((size_t)info.n_rows * 8 + 8);
+    for (int64_t i = 0; i < info.n_rows; i++) {
+        out[i] = ((const int64_t *)rows.children[0]->buffers[1])[rows.children[0]->offset + i];
+    }
+    array_release(&rows);
+    return out;
+}
+
+static inline void assert_ids(const grebe_dataset *ds, const int64_t *expected, size_t n)
+{
+    grebe_dataset_info info;
+    grebe_dataset_get_info(ds, &info);
+    assert_int_equal(info.n_rows, n);
+    int64_t *got = ids_of(ds, "id");
+    for (size_t i = 0; i < n; i++) {
+        if (got[i] != expected[i]) {
+            fail_msg("row %zu: %lld, expected %lld", i, (long long)got[i], (long long)expected[i]);
+        }
+    }
+    free(got);
+}
+
+#endif
