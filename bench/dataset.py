@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading, reading, transforming and streaming of one training data set in several engines, side by side in one run.
 
-    dataset_peers.py --work DIR [--data text|glove|both] [--rows 1000000] [--reps 3] [--only ENGINE] [--ops a,b,c]
+    dataset.py --work DIR [--data text|glove|both] [--rows 1000000] [--reps 3] [--only ENGINE] [--ops a,b,c]
                      [--lock FILE] [--out results.jsonl]
 
 Data `text`: {id int64, text utf8 of about 100 bytes, label int64 0..9}, 8 Parquet shards and 8 JSON Lines shards.
