@@ -70,6 +70,10 @@ PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
 PyObject *core_schema_new(struct ArrowSchema *schema);
 /** Module functions for dicts of arrays. */
 PyObject *core_batch_from_columns(PyObject *self, PyObject *args);
+/** batch_slice(batch, begin, end) -> Batch */
+PyObject *core_batch_slice(PyObject *self, PyObject *args);
+/** Column i as (schema, array) capsules. */
+PyObject *core_batch_export_column(PyObject *batch, Py_ssize_t i);
 extern PyType_Spec core_stream_spec, core_batch_spec, core_schema_spec;
 
 /* ---- core_column.c ---- */

@@ -558,6 +558,27 @@ static PyObject *batch_arrow_c_array(PyObject *self, PyObject *args, PyObject *k
     return Py_BuildValue("(NN)", schema, array);
 }
 
+/* One column as (schema, array) capsules; without a copy. */
+PyObject *core_batch_export_column(PyObject *batch, Py_ssize_t i)
+{
+    struct core_batch *b = (struct core_batch *)batch;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArray rows = { 0 }, column = { 0 };
+    if (grebe_array_view(core.ctx, &b->array, &rows, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    column = *rows.children[i]; /* a consumer may move a child out */
+    rows.children[i]->release = NULL;
+    rows.release(&rows);
+    PyObject *schema = export_schema(b->schema.children[i]);
+    PyObject *array = schema != NULL ? array_capsule(&column) : NULL;
+    if (array == NULL) {
+        Py_XDECREF(schema);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", schema, array);
+}
+
 static PyObject *batch_arrow_c_schema(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -681,6 +702,66 @@ PyType_Spec core_batch_spec = { "grebe._core.Batch", sizeof(struct core_batch), 
                                     Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 batch_slots };
 
+/* The field of texts becomes one of the extension type arrow.json. */
+static int mark_json(struct ArrowSchema *field)
+{
+    static const char key[] = "ARROW:extension:name", value[] = "arrow.json";
+    char metadata[64];
+    const int32_t head[2] = { 1, sizeof key - 1 };
+    const int32_t len = sizeof value - 1;
+    memcpy(metadata, head, 8);
+    memcpy(metadata + 8, key, sizeof key - 1);
+    memcpy(metadata + 8 + sizeof key - 1, &len, 4);
+    memcpy(metadata + 12 + sizeof key - 1, value, sizeof value - 1);
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowSchema marked = *field, copy = { 0 };
+    marked.metadata = metadata;
+    if (grebe_schema_copy(core.ctx, &marked, &copy, &err) != GREBE_OK) {
+        return core_raise_int(&err);
+    }
+    field->release(field);
+    *field = copy;
+    return 0;
+}
+
+/* Rows [begin, end) of a batch without a copy. */
+PyObject *core_batch_slice(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL;
+    long long begin = 0, end = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct ArrowArray rows = { 0 };
+    struct ArrowSchema schema = { 0 };
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OLL", &object, &begin, &end)) {
+        return NULL;
+    }
+    if (!PyObject_TypeCheck(object, (PyTypeObject *)core.batch_class)) {
+        PyErr_SetString(PyExc_TypeError, "expected a Batch");
+        return NULL;
+    }
+    struct core_batch *b = (struct core_batch *)object;
+    if (begin < 0 || end < begin || end > b->array.length) {
+        PyErr_Format(PyExc_IndexError, "rows %lld to %lld of a batch of %lld", begin, end, (long long)b->array.length);
+        return NULL;
+    }
+    if (grebe_array_view(core.ctx, &b->array, &rows, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    if (grebe_schema_copy(core.ctx, &b->schema, &schema, &err) != GREBE_OK) {
+        rows.release(&rows);
+        return core_raise(&err);
+    }
+    rows.length = end - begin;
+    for (int64_t i = 0; i < rows.n_children; i++) {
+        struct ArrowArray *c = rows.children[i];
+        c->offset += begin;
+        c->length = end - begin;
+        c->null_count = c->null_count == 0 ? 0 : -1;
+    }
+    return core_batch_new(&rows, &schema);
+}
+
 PyObject *core_batch_from_columns(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -688,9 +769,20 @@ PyObject *core_batch_from_columns(PyObject *self, PyObject *args)
     struct ArrowArray array = { 0 };
     struct ArrowSchema schema = { 0 };
     int is_small = 0; /* offsets of 32 bits, lists of any length: the types that data sets have */
-    if (!PyArg_ParseTuple(args, "OO|p", &names, &values, &is_small) ||
+    PyObject *json_names = NULL;
+    if (!PyArg_ParseTuple(args, "OO|pO!", &names, &values, &is_small, &PyList_Type, &json_names) ||
         core_build_struct(names, values, is_small != 0, &array, &schema) != 0) {
         return NULL;
+    }
+    for (int64_t i = 0; json_names != NULL && i < schema.n_children; i++) {
+        PyObject *name = PyUnicode_FromString(schema.children[i]->name);
+        int is_json = name != NULL ? PySequence_Contains(json_names, name) : -1;
+        Py_XDECREF(name);
+        if (is_json < 0 || (is_json == 1 && mark_json(schema.children[i]) != 0)) {
+            array.release(&array);
+            schema.release(&schema);
+            return NULL;
+        }
     }
     return core_batch_new(&array, &schema);
 }

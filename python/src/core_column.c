@@ -256,7 +256,62 @@ static PyObject *column_to_list(PyObject *self, PyObject *unused)
     return core_value_list(b->schema.children[c->index], b->array.children[c->index], 0, b->array.length);
 }
 
+/* lists() -> (struct code, values, offsets) when the column is one of lists of numbers without nulls, as bytes; else None. */
+static PyObject *column_lists(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct column *c = (struct column *)self;
+    struct core_batch *batch = (struct core_batch *)c->batch;
+    const struct ArrowSchema *s = batch->schema.children[c->index];
+    const struct ArrowArray *a = batch->array.children[c->index];
+    struct block b = { 0 };
+    bool is_large = strcmp(s->format, "+L") == 0;
+    if ((!is_large && strcmp(s->format, "+l") != 0) || !number_of(s->children[0]->format, &b) || has_nulls(a) ||
+        has_nulls(a->children[0])) {
+        Py_RETURN_NONE;
+    }
+    PyObject *offsets = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((a->length + 1) * 8));
+    int64_t *o = offsets != NULL ? (int64_t *)(void *)PyBytes_AsString(offsets) : NULL;
+    const void *stored = a->buffers[1];
+    int64_t first = 0, last = 0;
+    for (int64_t i = 0; o != NULL && stored != NULL && i <= a->length; i++) {
+        last = is_large ? ((const int64_t *)stored)[a->offset + i] : ((const int32_t *)stored)[a->offset + i];
+        first = i == 0 ? last : first;
+        o[i] = last - first;
+    }
+    if (o != NULL && stored == NULL) {
+        o[0] = 0;
+    }
+    const char *p = a->children[0]->buffers[1];
+    PyObject *values = PyBytes_FromStringAndSize(
+        p != NULL ? p + (first + a->children[0]->offset) * b.itemsize : "", (Py_ssize_t)((last - first) * b.itemsize));
+    if (offsets == NULL || values == NULL) {
+        Py_XDECREF(offsets);
+        Py_XDECREF(values);
+        return NULL;
+    }
+    return Py_BuildValue("(sNN)", b.format, values, offsets);
+}
+
+static PyObject *column_type(PyObject *self, void *unused)
+{
+    (void)unused;
+    struct column *c = (struct column *)self;
+    return PyUnicode_FromString(((struct core_batch *)c->batch)->schema.children[c->index]->format);
+}
+
+static PyObject *column_arrow_c_array(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = { "requested_schema", NULL };
+    PyObject *requested = NULL;
+    struct column *c = (struct column *)self;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, "|O", keywords, &requested) ? core_batch_export_column(c->batch, c->index) : NULL;
+}
+
 static PyMethodDef column_methods[] = {
+    { "__arrow_c_array__", (PyCFunction)(void (*)(void))column_arrow_c_array, METH_VARARGS | METH_KEYWORDS,
+      "The column as PyCapsules; without a copy." },
+    { "lists", column_lists, METH_NOARGS, "(code, values, offsets) of lists of numbers without nulls; else None." },
     { "to_list", column_to_list, METH_NOARGS, "The values as Python objects." },
     { "__dlpack__", (PyCFunction)(void (*)(void))column_dlpack, METH_VARARGS | METH_KEYWORDS,
       "The column as a DLPack capsule, without a copy." },
@@ -264,6 +319,7 @@ static PyMethodDef column_methods[] = {
     { NULL, NULL, 0, NULL }
 };
 static PyGetSetDef column_getset[] = { { "name", column_name, NULL, "Name of the column.", NULL },
+                                       { "format", column_type, NULL, "Arrow format string of its type.", NULL },
                                        { NULL, NULL, NULL, NULL, NULL } };
 static PyType_Slot column_slots[] = { { Py_tp_dealloc, (void *)column_dealloc },
                                       { Py_tp_methods, column_methods },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core.h"
+#include "core_dataset.h"
 
 struct core_state core;
 
@@ -67,6 +67,7 @@ static PyMethodDef methods[] = {
     { "stream_from", core_stream_from, METH_O, NULL },
     { "cast", core_cast, METH_VARARGS, NULL },
     { "batch_from_columns", core_batch_from_columns, METH_VARARGS, NULL },
+    { "batch_slice", core_batch_slice, METH_VARARGS, NULL },
     { "open_vdb", core_vdb_open, METH_VARARGS, NULL },
     { "search_table", core_table_search, METH_VARARGS, NULL },
     { "build_index", core_table_build_index, METH_VARARGS, NULL },
@@ -81,6 +82,24 @@ static PyMethodDef methods[] = {
     { "ann_evaluate_file", core_ann_evaluate_file, METH_VARARGS, NULL },
     { "ann_run", core_ann_run, METH_VARARGS, NULL },
     { "ann_plot", core_ann_plot, METH_VARARGS, NULL },
+    { "dataset_of_files", core_dataset_of_files, METH_VARARGS, NULL },
+    { "dataset_of_rows", core_dataset_of_rows, METH_VARARGS, NULL },
+    { "dataset_from_disk", core_dataset_from_disk, METH_VARARGS, NULL },
+    { "dataset_load", core_dataset_load, METH_VARARGS, NULL },
+    { "dataset_concatenate", core_dataset_concatenate, METH_VARARGS, NULL },
+    { "dataset_interleave", core_dataset_interleave, METH_VARARGS, NULL },
+    { "dataset_save_dict", core_dataset_save_dict, METH_VARARGS, NULL },
+    { "dataset_unpack", core_dataset_unpack, METH_VARARGS, NULL },
+    { "fingerprint", core_fingerprint, METH_VARARGS, NULL },
+    { "fingerprint_value", core_fingerprint_value, METH_VARARGS, NULL },
+    { "cache_list", core_cache_list, METH_VARARGS, NULL },
+    { "cache_remove", core_cache_remove, METH_VARARGS, NULL },
+    { "iterable_load", core_iterable_load, METH_VARARGS, NULL },
+    { "iterable_of_dataset", core_iterable_of_dataset, METH_VARARGS, NULL },
+    { "iterable_of_function", core_iterable_of_function, METH_VARARGS, NULL },
+    { "iterable_concatenate", core_iterable_concatenate, METH_VARARGS, NULL },
+    { "iterable_interleave", core_iterable_interleave, METH_VARARGS, NULL },
+    { "stream_of_batches", core_stream_of_batches, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL }
@@ -114,6 +133,7 @@ PyMODINIT_FUNC PyInit__core(void)
         Py_DECREF(module);
         return NULL;
     }
+    core_dataset_methods();
     if (add_type(module, "Table", &core_table_spec, &core.table_class) != 0 ||
         add_type(module, "Stream", &core_stream_spec, &core.stream_class) != 0 ||
         add_type(module, "Batch", &core_batch_spec, &core.batch_class) != 0 ||
@@ -124,6 +144,9 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Vdb", &core_vdb_spec, &core.vdb_class) != 0 ||
         add_type(module, "VdbResult", &core_vdb_result_spec, &core.vdb_result_class) != 0 ||
         add_type(module, "Index", &core_index_spec, &core.index_class) != 0 ||
+        add_type(module, "Dataset", &core_dataset_spec, &core.dataset_class) != 0 ||
+        add_type(module, "Iterable", &core_iterable_spec, &core.iterable_class) != 0 ||
+        add_type(module, "Iterator", &core_iterator_spec, &core.iterator_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);
         return NULL;

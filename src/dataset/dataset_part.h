@@ -82,7 +82,8 @@ struct dataset_table {
 /** The block with the row. */
 size_t table_block_of(const struct dataset_table *t, int64_t row);
 /** An empty table with room for n blocks of the schema's columns; blocks[i].n_rows are set by the caller, then table_seal. */
-grebe_status table_new(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks, struct dataset_table **out,
+grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks,
+                                struct dataset_table **out,
                        grebe_error *err);
 /** Counts rows. GREBE_ELIMIT. */
 grebe_status table_seal(struct dataset_table *t, grebe_error *err);

@@ -34,7 +34,8 @@ void dataset_table_drop(struct dataset_table *t)
     mem_free(a, t, sizeof *t);
 }
 
-grebe_status table_new(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks, struct dataset_table **out,
+grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks,
+                                struct dataset_table **out,
                        grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -132,7 +133,7 @@ grebe_status dataset_table_of_files(grebe_context *ctx, const char *const *paths
         struct table_part *p = NULL;
         GREBE_TRY(rows_file_open(ctx, paths[i], in_memory, &file, err));
         if (i == 0) {
-            GREBE_TRY(table_new(ctx, &file->schema, n, &t, err));
+            GREBE_TRY(dataset_table_make(ctx, &file->schema, n, &t, err));
         }
         GREBE_TRY(check_types(&t->schema, file, err));
         GREBE_TRY(part_of_file(ctx, file, &p, err));
@@ -155,7 +156,7 @@ grebe_status dataset_table_of_batches(grebe_context *ctx, const struct ArrowSche
     struct table_part *p = NULL;
     struct dataset_table *t = NULL;
     *out = NULL;
-    grebe_status st = table_new(ctx, schema, 1, &t, err);
+    grebe_status st = dataset_table_make(ctx, schema, 1, &t, err);
     if (st == GREBE_OK) {
         st = part_of_batches(ctx, schema, batches, n, &p, err);
     }
@@ -181,7 +182,7 @@ grebe_status dataset_table_slice(const struct dataset_table *t, int64_t begin, i
     size_t first = begin < end ? table_block_of(t, begin) : 0;
     size_t last = begin < end ? table_block_of(t, end - 1) : 0;
     size_t n_blocks = begin < end ? last - first + 1 : 0;
-    grebe_status st = table_new(t->ctx, &t->schema, n_blocks, out, err);
+    grebe_status st = dataset_table_make(t->ctx, &t->schema, n_blocks, out, err);
     for (size_t i = 0; i < n_blocks && st == GREBE_OK; i++) {
         const struct table_block *src = &t->blocks[first + i];
         int64_t skip = max_i64(begin - t->block_begin[first + i], 0);
@@ -199,7 +200,7 @@ grebe_status dataset_table_flatten(const struct dataset_table *t, const int *col
                                    const struct ArrowSchema *schema, struct dataset_table **out, grebe_error *err)
 {
     size_t n = (size_t)schema->n_children;
-    grebe_status st = table_new(t->ctx, schema, t->n_blocks, out, err);
+    grebe_status st = dataset_table_make(t->ctx, schema, t->n_blocks, out, err);
     for (size_t i = 0; i < t->n_blocks && st == GREBE_OK; i++) {
         struct table_block *b = &(*out)->blocks[i];
         b->n_rows = t->blocks[i].n_rows;
@@ -242,7 +243,7 @@ grebe_status dataset_table_stack(grebe_context *ctx, const struct dataset_table 
     for (size_t i = 0; i < n; i++) {
         n_blocks += tables[i]->n_blocks;
     }
-    grebe_status st = table_new(ctx, schema, n_blocks, out, err);
+    grebe_status st = dataset_table_make(ctx, schema, n_blocks, out, err);
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         for (size_t k = 0; k < tables[i]->n_blocks; k++, at++) {
             struct table_block *b = &(*out)->blocks[at];
@@ -295,7 +296,7 @@ grebe_status dataset_table_join(grebe_context *ctx, const struct dataset_table *
     grebe_status st = join_cuts(ctx->a, tables, n, &cuts, err);
     size_t n_blocks = cuts.len / sizeof(int64_t);
     if (st == GREBE_OK) {
-        st = table_new(ctx, schema, n_blocks, out, err);
+        st = dataset_table_make(ctx, schema, n_blocks, out, err);
     }
     int64_t begin = 0;
     for (size_t i = 0; i < n_blocks && st == GREBE_OK; i++) {

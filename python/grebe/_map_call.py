@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of map and filter as the library calls them: a Batch in, the changed columns out.
+
+A column that a function only looks at goes on as it lies in the file. One that it sets, deletes or changes in place, and what it
+returns, is built anew."""
+
+import json
+
+from . import _core
+from ._formats import LazyColumns
+
+MERGE, REPLACE = 0, 1
+_IMMUTABLE = (type(None), bool, int, float, str, bytes)
+
+
+def _is_table(result):
+    return hasattr(result, "__arrow_c_stream__") or hasattr(result, "__arrow_c_array__") or \
+        type(result).__module__.split(".")[0] in ("pandas", "polars")
+
+
+def _table_batch(result):
+    """One Batch of a table of another library."""
+    if type(result).__module__.split(".")[0] == "pandas" and not hasattr(result, "__arrow_c_stream__"):
+        import pyarrow
+        result = pyarrow.Table.from_pandas(result, preserve_index=False)
+    if isinstance(result, _core.Batch):
+        return result
+    if hasattr(result, "combine_chunks") and hasattr(result, "to_batches"):
+        batches = result.combine_chunks().to_batches()
+        if len(batches) == 1:
+            return next(iter(_core.stream_from(batches[0])))
+    ds = _core.dataset_of_rows(_core.stream_from(result), None)
+    return ds.read(0, ds.num_rows, None)
+
+
+def build(columns, use_json=True):
+    """A Batch of {name: values}; values of several kinds become the texts of their JSON."""
+    names, values, json_names = [], [], []
+    for name, column in columns.items():
+        names.append(name)
+        values.append(column)
+    try:
+        return _core.batch_from_columns(names, values, True)
+    except TypeError:
+        if not use_json:
+            raise
+    for i, column in enumerate(values):
+        try:
+            _core.batch_from_columns(names[i:i + 1], [column], True)
+        except TypeError:
+            try:
+                values[i] = [None if v is None else json.dumps(v, ensure_ascii=False, separators=(",", ":")) for v in column]
+            except TypeError:
+                raise TypeError(f'column "{names[i]}": expected values of one type, or such as JSON has') from None
+            json_names.append(names[i])
+    return _core.batch_from_columns(names, values, True, json_names)
+
+
+def _check_column(name, values):
+    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
+        raise TypeError(f'map: column "{name}" of a batch: expected a list or an array, found {type(values).__name__}')
+
+
+class BatchCall:
+    """A function of batches."""
+
+    def __init__(self, function, formatter, input_columns, with_indices, with_rank, kwargs, use_json=True):
+        self.function, self.formatter, self.input_columns = function, formatter, input_columns
+        self.with_indices, self.with_rank, self.kwargs, self.use_json = with_indices, with_rank, kwargs, use_json
+        self.is_table = type(formatter).__name__ in ("ArrowFormatter", "PandasFormatter", "PolarsFormatter")
+        self.is_plain = type(formatter).__name__ == "PythonFormatter"
+
+    def _extra(self, first_row, n, part):
+        extra = [list(range(first_row, first_row + n))] if self.with_indices else []
+        return extra + [part] if self.with_rank else extra
+
+    def call(self, batch, first_row, part):
+        """(what the function returned, the lazy columns that it was given or None)."""
+        names = batch.schema.names
+        extra = self._extra(first_row, batch.num_rows, part)
+        if self.is_table:
+            return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
+        if self.input_columns is not None:
+            return self.function(*[self.formatter.column(batch, c) for c in self.input_columns], *extra, **self.kwargs), None
+        if type(self.formatter).__name__ == "CustomFormatter":
+            return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
+        self.read = {}
+
+        def read(name):
+            values = self.formatter.column(batch, name)
+            if self.is_plain:
+                self.read[name] = list(values) if all(type(v) in _IMMUTABLE for v in values) else None
+            return values
+
+        lazy = LazyColumns(names, read)
+        return self.function(lazy, *extra, **self.kwargs), lazy
+
+    def _changed(self, lazy):
+        """Columns that the function set, or changed in place: what it looked at and left as it was is not among them."""
+        out = lazy.changed()
+        for name, values in lazy.converted().items() if self.is_plain else ():
+            before = self.read[name]
+            if before is None or len(before) != len(values) or not all(x is y for x, y in zip(before, values)):
+                out[name] = values
+        return out
+
+    def __call__(self, batch, first_row, part):
+        result, lazy = self.call(batch, first_row, part)
+        if result is None:
+            return None
+        if _is_table(result):
+            return REPLACE, _table_batch(result)
+        if not hasattr(result, "keys"):
+            raise TypeError(f"map: expected a dict, a table or None, found {type(result).__name__}")
+        names = batch.schema.names
+        columns = {}
+        if lazy is not None:
+            columns.update(self._changed(lazy))
+        if result is not lazy:
+            columns.update(result)
+        for name, values in columns.items():
+            _check_column(name, values)
+        dropped = [name for name in names if lazy is not None and name not in lazy and name not in columns]
+        if dropped:
+            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
+            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
+            return REPLACE, build({**whole, **columns}, self.use_json)
+        return MERGE, build(columns, self.use_json)
+
+
+_MISSING = object()
+
+
+class RowCall(BatchCall):
+    """A function of rows."""
+
+    def _results(self, batch, first_row, part):
+        n, function, kwargs = batch.num_rows, self.function, self.kwargs
+        rank = [part] if self.with_rank else []
+        if self.input_columns is not None:
+            if self.is_table:
+                columns = [self.formatter.column(batch, c) for c in self.input_columns]
+            else:
+                rows = self.formatter.rows(batch)
+                columns = [[r[c] for r in rows] for c in self.input_columns]
+            rows, inputs = None, list(zip(*columns)) if columns else [()] * n
+        else:
+            rows = self.formatter.rows(batch)
+            inputs = [(r,) for r in rows]
+        results = []
+        for i, values in enumerate(inputs):
+            try:
+                if self.with_indices:
+                    results.append(function(*values, first_row + i, *rank, **kwargs))
+                else:
+                    results.append(function(*values, *rank, **kwargs))
+            except Exception as e:
+                if hasattr(e, "add_note"):
+                    e.add_note(f"row {first_row + i}")
+                raise
+        return rows, results
+
+    def __call__(self, batch, first_row, part):
+        is_plain = self.is_plain and self.input_columns is None
+        rows, results = self._results(batch, first_row, part)
+        nothing = [r is None for r in results]
+        if all(nothing):
+            return None
+        if any(nothing):
+            first, other = nothing.index(True), nothing.index(False)
+            raise ValueError(f"map: row {first_row + max(first, other)} returned {'nothing' if first > other else 'a value'} after row "
+                             f"{first_row + min(first, other)} returned {'a value' if first > other else 'nothing'}: return a dict for "
+                             "every row, or for none")
+        if _is_table(results[0]):
+            import pyarrow
+            return REPLACE, _table_batch(pyarrow.concat_tables([_table_batch(r).to_pyarrow() for r in results]))
+        names = batch.schema.names
+        columns = {}
+        for i, r in enumerate(results):
+            if not hasattr(r, "keys"):
+                raise TypeError(f"map: row {first_row + i}: expected a dict or None, found {type(r).__name__}")
+        keys = dict.fromkeys(k for r in results for k in r)
+        if rows is not None and is_plain:
+            keys = dict.fromkeys([k for r in rows for k in r if k not in names] + list(keys))
+        for name in keys:
+            columns[name] = [r.get(name, rows[i].get(name) if is_plain else None) for i, r in enumerate(results)]
+        dropped = []
+        if is_plain:
+            before = {name: batch[name].to_list() for name in names if any(r.get(name, _MISSING) is _MISSING for r in rows)}
+            dropped = [name for name in before if name not in columns]
+            self._changed_rows(batch, rows, names, columns)
+        if dropped:
+            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
+            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
+            return REPLACE, build({**whole, **columns}, self.use_json)
+        return MERGE, build(columns, self.use_json)
+
+    def _changed_rows(self, batch, rows, names, columns):
+        """Columns of the rows that were changed in place come into columns; those that came back as they were leave it."""
+        fresh = self.formatter.rows(batch)
+        for name in names:
+            values = [r.get(name, _MISSING) for r in rows]
+            is_same = all(x is y or (type(x) is type(y) and x == y) for x, y in zip(values, (r[name] for r in fresh)))
+            if name in columns:
+                if is_same and columns[name] == values:
+                    del columns[name]
+            elif not is_same and not any(v is _MISSING for v in values):
+                columns[name] = values
+
+
+class FilterCall(BatchCall):
+    """A function that says which rows stay."""
+
+    def __init__(self, function, batched, *args):
+        super().__init__(function, *args)
+        self.batched = batched
+
+    def __call__(self, batch, first_row, part):
+        n = batch.num_rows
+        if self.batched:
+            mask, _ = self.call(batch, first_row, part)
+            if hasattr(mask, "to_numpy") and not hasattr(mask, "dtype"):
+                mask = mask.to_numpy(zero_copy_only=False)
+            return bytes(bytearray(1 if v else 0 for v in (mask.tolist() if hasattr(mask, "tolist") else mask)))
+        rank = [part] if self.with_rank else []
+        if self.input_columns is not None:
+            columns = [self.formatter.column(batch, c) for c in self.input_columns]
+            inputs = zip(*columns) if columns else [()] * n
+        elif self.is_plain:
+            inputs = self._lazy_rows(batch, n)
+        else:
+            inputs = ((r,) for r in self.formatter.rows(batch))
+        out = bytearray(n)
+        function, kwargs, with_indices = self.function, self.kwargs, self.with_indices
+        i = 0
+        try:
+            for i, values in enumerate(inputs):
+                result = function(*values, first_row + i, *rank, **kwargs) if with_indices else function(*values, *rank, **kwargs)
+                out[i] = 1 if result else 0
+        except Exception as e:
+            if hasattr(e, "add_note"):
+                e.add_note(f"row {first_row + i}")
+            raise
+        return bytes(out)
+
+    def _lazy_rows(self, batch, n):
+        """Rows of which a column is converted when the function asks for it."""
+        columns = _Columns(self.formatter, batch)
+        return ((_LazyRow(columns, i),) for i in range(n))
+
+
+class _Columns(dict):
+    def __init__(self, formatter, batch):
+        super().__init__()
+        self.formatter, self.batch, self.names = formatter, batch, batch.schema.names
+
+    def __missing__(self, name):
+        if name not in self.names:
+            raise KeyError(f"{name!r}: there are the columns {self.names}")
+        values = self[name] = self.formatter.column(self.batch, name)
+        return values
+
+
+class _LazyRow:
+    """A row to look at: as a mapping, each value converted with its column."""
+
+    __slots__ = ("_columns", "_i")
+
+    def __init__(self, columns, i):
+        self._columns, self._i = columns, i
+
+    def __getitem__(self, name):
+        return self._columns[name][self._i]
+
+    def get(self, name, default=None):
+        return self[name] if name in self._columns.names else default
+
+    def keys(self):
+        return list(self._columns.names)
+
+    def values(self):
+        return [self[name] for name in self._columns.names]
+
+    def items(self):
+        return [(name, self[name]) for name in self._columns.names]
+
+    def __iter__(self):
+        return iter(self._columns.names)
+
+    def __len__(self):
+        return len(self._columns.names)
+
+    def __contains__(self, name):
+        return name in self._columns.names
+
+    def __repr__(self):
+        return repr(dict(self.items()))

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_PYTHON_CORE_DATASET_H
+#define GREBE_PYTHON_CORE_DATASET_H
+
+/* What the parts of grebe.dataset share: handles, options of calls, functions of Python called by the library. */
+
+#include "core.h"
+
+struct core_dataset {
+    PyObject_HEAD
+    grebe_dataset *ds;
+    PyObject *names; /* tuple of the columns' names */
+    struct ArrowSchema schema;
+};
+
+/** Moved in (freed on failure). */
+PyObject *core_dataset_new(grebe_dataset *ds);
+/** The data set of a handle, borrowed; NULL with TypeError. */
+const grebe_dataset *core_dataset_of(PyObject *object);
+
+/** Options of a call from a dict: threads, progress (callable(phase, done, total) or None). Ctrl-C cancels. */
+struct core_call {
+    grebe_call_options o;
+    PyObject *progress; /* borrowed; NULL: none */
+    int64_t last_us;
+    bool is_interrupted;
+};
+/** 0, or -1. The struct must not move until core_call_end(). */
+int core_call_begin(PyObject *options, struct core_call *out);
+void core_call_end(struct core_call *call);
+
+/** Transform options; `call` lies inside. */
+struct core_transform {
+    grebe_transform_options o;
+    struct core_call call;
+};
+int core_transform_begin(PyObject *options, struct core_transform *out);
+
+/** A data set, or the exception of the call. */
+PyObject *core_dataset_give(grebe_status st, grebe_dataset *ds, struct core_call *call, const grebe_error *err);
+
+/** A seed from a bytes object of 32-bit words, or None. 0, or -1. */
+int core_seed(PyObject *object, grebe_seed *out);
+
+/** A text from a str or None (NULL). False with an exception. */
+bool core_text(PyObject *object, const char **out);
+
+/** An append-only bytes object for grebe_write_fn; ctx is a struct core_bytes. */
+struct core_bytes {
+    char *data;
+    size_t len, capacity;
+};
+int core_bytes_write(void *ctx, const void *bytes, size_t len);
+
+/** A function of Python as a map or filter function of the library: fn(batch, first_row, part). */
+struct core_function {
+    PyObject *fn; /* owned */
+};
+struct core_function *core_function_new(PyObject *fn); /* NULL with an exception */
+void core_function_free(void *function); /* from any thread, with or without the GIL */
+grebe_status core_function_map(void *function, const grebe_map_input *in, grebe_map_output *out, grebe_error *err);
+grebe_status core_function_filter(void *function, const grebe_map_input *in, uint8_t *keep, grebe_error *err);
+grebe_status core_function_shard(void *function, int64_t shard, int64_t skip, struct ArrowArrayStream *out, grebe_error *err);
+/** The exception that is set, kept for core_raise_function: err speaks of it. Gives err->status. */
+grebe_status core_keep_exception(grebe_error *err);
+/** As core_raise; an exception of a function that the error speaks of is raised itself. */
+PyObject *core_raise_function(const grebe_error *err);
+
+/** Map options from a dict; names live in keep. */
+struct core_map {
+    grebe_map_options o;
+    PyObject *keep[2];
+    const char **names[2];
+};
+int core_map_begin(PyObject *options, struct core_map *out);
+void core_map_end(struct core_map *map);
+
+/* Module functions and methods by file. */
+extern PyMethodDef core_dataset_op_methods[]; /* of Dataset: transforms; ended by NULL */
+/** Before the type is made. */
+void core_dataset_methods(void);
+PyObject *core_dataset_of_files(PyObject *self, PyObject *args);
+PyObject *core_dataset_of_rows(PyObject *self, PyObject *args);
+PyObject *core_dataset_from_disk(PyObject *self, PyObject *args);
+PyObject *core_dataset_load(PyObject *self, PyObject *args);
+PyObject *core_dataset_concatenate(PyObject *self, PyObject *args);
+PyObject *core_dataset_interleave(PyObject *self, PyObject *args);
+PyObject *core_dataset_save_dict(PyObject *self, PyObject *args);
+PyObject *core_dataset_unpack(PyObject *self, PyObject *args);
+PyObject *core_fingerprint(PyObject *self, PyObject *args);
+PyObject *core_fingerprint_value(PyObject *self, PyObject *args);
+PyObject *core_cache_list(PyObject *self, PyObject *args);
+PyObject *core_cache_remove(PyObject *self, PyObject *args);
+PyObject *core_iterable_load(PyObject *self, PyObject *args);
+PyObject *core_iterable_of_dataset(PyObject *self, PyObject *args);
+PyObject *core_iterable_of_function(PyObject *self, PyObject *args);
+PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
+PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
+PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
+PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
+extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec;
+
+#endif
