@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "dataset/rows_writer.h"
 #include "io/io_folder.h"
 #include "io/io_lock.h"
@@ -17,7 +18,7 @@
  * <folder>.incomplete until dataset_info.json stands there; then the folder gets its name. A lock beside it keeps others waiting.
  */
 
-enum { SHARD_BYTES = 500 * 1000 * 1000 };
+enum { SHARD_BYTES = 500 * 1000 * 1000, RUN_BYTES_MIN = 4 << 20 };
 
 struct shard {
     int64_t n_rows;
@@ -191,13 +192,25 @@ static void cut_files(const struct load_files *files, size_t split, size_t n, st
     }
 }
 
+/* Runs of a split: as many as asked for, or as threads, but of a few bytes there is one. */
+static size_t n_runs_of(const struct preparation *r, const struct load_files *files)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < files->n; i++) {
+        total += files->items[i].size;
+    }
+    size_t n = r->p->options.n_jobs > 0 ? (size_t)r->p->options.n_jobs
+                                        : (size_t)min_u64(r->call.threads, 1 + total / RUN_BYTES_MIN);
+    n = min_size(n, files->n);
+    return n > 0 ? n : 1;
+}
+
 static grebe_status make_jobs(struct preparation *r, grebe_error *err)
 {
     const struct load_file_set *set = &r->p->files;
-    size_t wanted = r->p->options.n_jobs > 0 ? (size_t)r->p->options.n_jobs : r->call.threads, n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < set->n; i++) {
-        size_t n_files = set->splits[i].files.n;
-        n += n_files == 0 ? 1 : n_files < wanted ? n_files : wanted;
+        n += n_runs_of(r, &set->splits[i].files);
     }
     r->jobs = arena_array(&r->p->arena, n, sizeof *r->jobs);
     if (r->jobs == NULL) {
@@ -205,11 +218,10 @@ static grebe_status make_jobs(struct preparation *r, grebe_error *err)
     }
     for (size_t i = 0; i < set->n; i++) {
         const struct load_files *files = &set->splits[i].files;
-        size_t n_runs = files->n < wanted ? files->n : wanted;
+        size_t n_runs = n_runs_of(r, files);
         struct job *first = &r->jobs[r->n_jobs];
         if (files->n == 0) {
             first->split = i;
-            n_runs = 1;
         } else {
             cut_files(files, i, n_runs, first);
         }
