@@ -9,6 +9,7 @@
 #include "feature/feature_dtype.h"
 #include "feature/feature_internal.h"
 #include "wire/json_python.h"
+#include "wire/yaml_json.h"
 
 /* ---- names ---- */
 
@@ -74,51 +75,6 @@ static grebe_status object_of(const struct translator *t, size_t n, struct json_
     return *members != NULL ? GREBE_OK : no_memory(t);
 }
 
-static grebe_status scalar_value(const struct translator *t, const struct yaml_tree *y, struct json_value *out)
-{
-    int64_t i;
-    double d;
-    *out = (struct json_value){ .type = JSON_NULL };
-    if (y->is_plain && yaml_tree_is_null(y)) {
-        return GREBE_OK;
-    }
-    if (y->is_plain && yaml_tree_bool(y, &out->boolean)) {
-        out->type = JSON_BOOL;
-        return GREBE_OK;
-    }
-    grebe_status st = text_value(t, y->text, y->n, out);
-    if (st == GREBE_OK && y->is_plain && (yaml_tree_i64(y, &i) || yaml_tree_double(y, &d))) {
-        out->type = JSON_NUMBER;
-    }
-    return st;
-}
-
-/* Any value as it is. Depth is bounded by YAML_TREE_DEPTH_MAX. */
-static grebe_status plain_value(const struct translator *t, const struct yaml_tree *y, struct json_value *out)
-{
-    grebe_status st = GREBE_OK;
-    if (y->type == YAML_TREE_SCALAR) {
-        return scalar_value(t, y, out);
-    }
-    if (y->type == YAML_TREE_LIST) {
-        struct json_value *items = arena_array(t->ar, y->n, sizeof *items);
-        *out = (struct json_value){ .type = JSON_ARRAY, .n = y->n, .items = items };
-        for (size_t i = 0; items != NULL && st == GREBE_OK && i < y->n; i++) {
-            st = plain_value(t, &y->items[i], &items[i]);
-        }
-        return items != NULL ? st : no_memory(t);
-    }
-    struct json_member *members = NULL;
-    st = object_of(t, y->n, out, &members);
-    for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
-        members[i].key = y->pairs[i].key.text;
-        members[i].key_len = y->pairs[i].key.n;
-        st = plain_value(t, &y->pairs[i].value, &members[i].value);
-    }
-    out->n = y->n;
-    return st;
-}
-
 static grebe_status type_value(const struct translator *t, const char *snake, struct json_value *out)
 {
     struct buf b = BUF_INIT(t->ar->a);
@@ -137,7 +93,7 @@ static grebe_status node_value(const struct translator *t, const struct yaml_tre
 static grebe_status label_names(const struct translator *t, const struct yaml_tree *y, struct json_value *out)
 {
     if (y->type != YAML_TREE_MAP) {
-        return plain_value(t, y, out);
+        return yaml_tree_to_json(t->ar, y, out, t->err);
     }
     struct json_value *items = arena_array(t->ar, y->n, sizeof *items);
     *out = (struct json_value){ .type = JSON_ARRAY, .n = y->n, .items = items };
@@ -177,7 +133,7 @@ static grebe_status class_value(const struct translator *t, const struct yaml_pa
         members[i].key = m->key.text;
         members[i].key_len = m->key.n;
         GREBE_TRY(is_label && strcmp(m->key.text, "names") == 0 ? label_names(t, &m->value, &members[i].value)
-                                                                : plain_value(t, &m->value, &members[i].value));
+                                                                : yaml_tree_to_json(t->ar, &m->value, &members[i].value, t->err));
     }
     members[n].key = "_type";
     members[n].key_len = 5;
@@ -221,7 +177,7 @@ static grebe_status list_value(const struct translator *t, const struct yaml_tre
         bool is_child = strcmp(p->key.text, key) == 0;
         m->key = is_child ? "feature" : p->key.text;
         m->key_len = strlen(m->key);
-        GREBE_TRY(is_child ? node_value(t, &p->value, depth + 1, &m->value) : plain_value(t, &p->value, &m->value));
+        GREBE_TRY(is_child ? node_value(t, &p->value, depth + 1, &m->value) : yaml_tree_to_json(t->ar, &p->value, &m->value, t->err));
     }
     struct json_member *last = &members[out->n++];
     last->key = "_type";

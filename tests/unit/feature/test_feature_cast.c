@@ -196,6 +196,7 @@ static void test_features_cast__same_types__buffers_are_shared(void **state)
     features_free(f);
     f = features_of("{\"a\": {\"names\": [\"a\", \"b\", \"c\", \"d\"], \"_type\": \"ClassLabel\"}}");
     struct feature_cast_options o = { .first_row = 100 };
+    schema_release(&schema);
     numbers(5, &schema, &rows);
     assert_fails(features_cast(mem_system(), f, &schema, &rows, &o, &out, &err), GREBE_ESCHEMA, "row 104: class label 4");
     features_free(f);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/yaml_json.h"
+
+static void scalar_of(const struct yaml_tree *y, struct json_value *out)
+{
+    int64_t i;
+    double d;
+    out->type = JSON_STRING;
+    out->n = y->n;
+    out->text = y->text;
+    if (!y->is_plain) {
+        return;
+    }
+    if (yaml_tree_is_null(y)) {
+        *out = (struct json_value){ .type = JSON_NULL, .line = y->line, .column = y->column };
+    } else if (yaml_tree_bool(y, &out->boolean)) {
+        out->type = JSON_BOOL;
+    } else if (yaml_tree_i64(y, &i) || yaml_tree_double(y, &d)) {
+        out->type = JSON_NUMBER;
+    }
+}
+
+static grebe_status list_of(struct arena *ar, const struct yaml_tree *y, struct json_value *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct json_value *items = arena_array(ar, y->n, sizeof *items);
+    if (items == NULL) {
+        return mem_fail(err, y->n * sizeof *items, "a list");
+    }
+    out->type = JSON_ARRAY;
+    out->items = items;
+    for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
+        st = yaml_tree_to_json(ar, &y->items[i], &items[i], err);
+    }
+    out->n = y->n;
+    return st;
+}
+
+static grebe_status map_of(struct arena *ar, const struct yaml_tree *y, struct json_value *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct json_member *members = arena_array(ar, y->n, sizeof *members);
+    if (members == NULL) {
+        return mem_fail(err, y->n * sizeof *members, "a map");
+    }
+    out->type = JSON_OBJECT;
+    out->members = members;
+    for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
+        members[i].key = y->pairs[i].key.text;
+        members[i].key_len = y->pairs[i].key.n;
+        st = yaml_tree_to_json(ar, &y->pairs[i].value, &members[i].value, err);
+    }
+    out->n = y->n;
+    return st;
+}
+
+/* Depth is bounded by YAML_TREE_DEPTH_MAX. */
+grebe_status yaml_tree_to_json(struct arena *ar, const struct yaml_tree *y, struct json_value *out, grebe_error *err)
+{
+    *out = (struct json_value){ .type = JSON_NULL, .line = y->line, .column = y->column };
+    switch (y->type) {
+    case YAML_TREE_LIST: return list_of(ar, y, out, err);
+    case YAML_TREE_MAP: return map_of(ar, y, out, err);
+    default: scalar_of(y, out); return GREBE_OK;
+    }
+}
