@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "builder/builder_internal.h"
 
-static const struct builder_kind *const kinds[] = { &builder_json, &builder_text, &builder_parquet, &builder_arrow,
+static const struct builder_kind *const kinds[] = { &builder_csv, &builder_json, &builder_text, &builder_parquet, &builder_arrow,
                                                     &builder_conll, &builder_xml, NULL };
 
 const struct builder_kind *const *builder_kinds(void) { return kinds; }
