@@ -75,7 +75,7 @@ class Column(collections.abc.Sequence):
             return Column(self._ds, self._name, self._path + (key,))
         if isinstance(key, bool):
             raise TypeError("expected an integer, a slice or a list of integers, found bool")
-        if hasattr(key, "__index__"):
+        if hasattr(key, "__index__") and not hasattr(key, "__len__"):
             return self._inside(self._ds._row(key.__index__(), [self._name])[self._name])
         return self._values(self._ds._batch(key, [self._name]))
 
@@ -110,6 +110,9 @@ class Dataset(Searchable):
         self._function = transform
         self._made = None
         self._features = None
+        # rows as they lie, without a format, a choice of columns or anything to decode: most reading is that
+        kind, columns, _, output_all = self._info_dict["format"]
+        self._is_plain = kind is None and (columns is None or output_all) and '"Json"' not in self._info_dict["features"]
         Searchable.__init__(self)
 
     # ---- where they come from
@@ -338,15 +341,8 @@ class Dataset(Searchable):
         at = i + n if i < 0 else i
         if not 0 <= at < n:
             raise IndexError(f"row {i} of {n} rows")
-        if columns is None and self._info_dict["format"][0] is None:
-            columns = self._shown()
-            if columns is None and not self._paths():
-                return self._core.rows(at, at + 1)[0]
         batch = self._core.read(at, at + 1, self._shown() if columns is None else columns)
         return self._with_rest(self._formatter().row(batch), lambda names: self._core.read(at, at + 1, names), True)
-
-    def _paths(self):
-        return self._formatter()._paths
 
     def _with_rest(self, value, read, is_row):
         """With output_all_columns: columns that are not formatted, as Python values."""
@@ -362,12 +358,14 @@ class Dataset(Searchable):
         return value
 
     def __getitem__(self, key):
+        if type(key) is int and self._is_plain:
+            return self._core.row(key)
         if isinstance(key, str):
             if key not in self._names:
                 raise KeyError(f"no column {key!r}: there are {self._names}")
             return Column(self, key) if self._info_dict["format"][0] not in ("arrow", "pandas", "polars") \
                 else self._formatter().column(self._core.read(0, self._n, [key]), key)
-        if hasattr(key, "__index__"):
+        if hasattr(key, "__index__") and not hasattr(key, "__len__"):  # arrays have both
             if isinstance(key, bool):
                 raise TypeError("expected an integer, a slice, a range, a column's name or integers, found bool")
             return self._row(key.__index__())
@@ -378,7 +376,7 @@ class Dataset(Searchable):
 
     def __iter__(self):
         core, n = self._core, self._n
-        if self._info_dict["format"][0] is None and self._shown() is None and not self._paths():
+        if self._is_plain:
             for begin in range(0, n, 1000):
                 yield from core.rows(begin, min(begin + 1000, n))
             return

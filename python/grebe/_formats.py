@@ -281,7 +281,8 @@ class CustomFormatter(PythonFormatter):
         self._transform = transform
 
     def whole(self, batch):
-        return self._transform(PythonFormatter.batch(self, batch, batch.schema.names))
+        plain = super().column
+        return self._transform({name: plain(batch, name) for name in batch.schema.names})
 
     def batch(self, batch, names):
         return self.whole(batch)

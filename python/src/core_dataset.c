@@ -420,6 +420,38 @@ static PyObject *dataset_rows(PyObject *self, PyObject *args)
     return list;
 }
 
+/* row(i) -> dict; from the end when i is negative */
+static PyObject *dataset_row(PyObject *self, PyObject *number)
+{
+    struct ArrowArray row = { 0 };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_dataset_info info;
+    struct core_dataset *d = (struct core_dataset *)self;
+    long long i = PyLong_AsLongLong(number);
+    if (i == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    grebe_dataset_get_info(d->ds, &info);
+    if (i < -info.n_rows || i >= info.n_rows) {
+        PyErr_Format(PyExc_IndexError, "row %lld of %lld rows", i, (long long)info.n_rows);
+        return NULL;
+    }
+    i += i < 0 ? info.n_rows : 0;
+    if (grebe_dataset_read(d->ds, i, i + 1, NULL, 0, &row, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    PyObject *dict = PyDict_New();
+    for (int64_t c = 0; dict != NULL && c < d->schema.n_children; c++) {
+        PyObject *v = core_value(d->schema.children[c], row.children[c], 0);
+        if (v == NULL || PyDict_SetItem(dict, PyTuple_GetItem(d->names, (Py_ssize_t)c), v) != 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(v);
+    }
+    row.release(&row);
+    return dict;
+}
+
 /* scan(columns or None, batch_rows) -> Stream */
 static PyObject *dataset_scan(PyObject *self, PyObject *args)
 {
@@ -460,6 +492,7 @@ static PyMethodDef read_methods[] = {
     { "info", dataset_info, METH_NOARGS, NULL },     { "num_bytes", dataset_num_bytes, METH_NOARGS, NULL },
     { "schema", dataset_schema, METH_NOARGS, NULL }, { "read", dataset_read, METH_VARARGS, NULL },
     { "take", dataset_take, METH_VARARGS, NULL },    { "rows", dataset_rows, METH_VARARGS, NULL },
+    { "row", dataset_row, METH_O, NULL },
     { "scan", dataset_scan, METH_VARARGS, NULL },    { "pack", dataset_pack, METH_NOARGS, NULL },
 };
 

@@ -26,9 +26,10 @@ PyObject *core_iterable_new(grebe_iterable *it)
 
 static const grebe_iterable *of(PyObject *self) { return ((struct core_iterable *)self)->it; }
 
-static PyObject *give(grebe_status st, grebe_iterable *it, const grebe_error *err)
+/* it: where the call of which st came wrote; read after the call, which is why it is a pointer. */
+static PyObject *give(grebe_status st, grebe_iterable **it, const grebe_error *err)
 {
-    return st == GREBE_OK ? core_iterable_new(it) : core_raise(err);
+    return st == GREBE_OK ? core_iterable_new(*it) : core_raise(err);
 }
 
 static void iterable_dealloc(PyObject *self)
@@ -54,7 +55,7 @@ PyObject *core_iterable_of_dataset(PyObject *self, PyObject *args)
     grebe_iterable *out = NULL;
     (void)self;
     const grebe_dataset *ds = PyArg_ParseTuple(args, "OL", &handle, &n) ? core_dataset_of(handle) : NULL;
-    return ds != NULL ? give(grebe_iterable_of_dataset(ds, n, &out, &err), out, &err) : NULL;
+    return ds != NULL ? give(grebe_iterable_of_dataset(ds, n, &out, &err), &out, &err) : NULL;
 }
 
 /* iterable_of_function(fn, n_shards, is_table, features or None): fn(shard, skip) gives an Arrow stream */
@@ -72,7 +73,7 @@ PyObject *core_iterable_of_function(PyObject *self, PyObject *args)
     }
     struct core_function *f = core_function_new(fn);
     return f != NULL ? give(grebe_iterable_of_function(core.ctx, core_function_shard, f, core_function_free, n, is_table != 0,
-                                                       features, &out, &err), out, &err)
+                                                       features, &out, &err), &out, &err)
                      : NULL;
 }
 
@@ -110,7 +111,7 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args)
     }
     grebe_status st = grebe_iterable_concatenate(its, n, axis, &out, &err);
     PyMem_Free((void *)its);
-    return give(st, out, &err);
+    return give(st, &out, &err);
 }
 
 /* iterable_interleave([handle, …], probabilities or None, seed, stop) */
@@ -139,7 +140,7 @@ PyObject *core_iterable_interleave(PyObject *self, PyObject *args)
         PyBuffer_Release(&view);
     }
     PyMem_Free((void *)its);
-    return PyErr_Occurred() ? NULL : give(st, out, &err);
+    return PyErr_Occurred() ? NULL : give(st, &out, &err);
 }
 
 /* ---- steps ---- */
@@ -157,7 +158,7 @@ static PyObject *it_shuffle(PyObject *self, PyObject *args)
     }
     o.buffer_rows = rows;
     o.max_input_shards = shards;
-    return give(grebe_iterable_shuffle(of(self), &o, &out, &err), out, &err);
+    return give(grebe_iterable_shuffle(of(self), &o, &out, &err), &out, &err);
 }
 
 /* step(what, a, b, c): steps whose arguments are numbers */
@@ -196,7 +197,7 @@ static PyObject *it_step(PyObject *self, PyObject *args)
         PyErr_Format(PyExc_ValueError, "no such step: %s", what);
         return NULL;
     }
-    return give(st, out, &err);
+    return give(st, &out, &err);
 }
 
 /* map(fn, is_filter, is_by_row, options) */
@@ -218,7 +219,7 @@ static PyObject *it_map(PyObject *self, PyObject *args)
                                   : grebe_iterable_map(of(self), core_function_map, f, core_function_free, &map.o,
                                                        is_by_row != 0, &out, &err);
     core_map_end(&map);
-    return f != NULL ? give(st, out, &err) : NULL;
+    return f != NULL ? give(st, &out, &err) : NULL;
 }
 
 /* filter(where) */
@@ -227,7 +228,7 @@ static PyObject *it_filter(PyObject *self, PyObject *args)
     const char *where = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *out = NULL;
-    return PyArg_ParseTuple(args, "s", &where) ? give(grebe_iterable_filter(of(self), where, &out, &err), out, &err) : NULL;
+    return PyArg_ParseTuple(args, "s", &where) ? give(grebe_iterable_filter(of(self), where, &out, &err), &out, &err) : NULL;
 }
 
 /* Pairs of texts of a list: two arrays in one, freed with PyMem_Free; NULL with an exception. */
@@ -270,7 +271,7 @@ static PyObject *it_pairs(PyObject *self, PyObject *args)
     PyMem_Free((void *)pairs);
     PyMem_Free(columns);
     PyMem_Free(names);
-    return PyErr_Occurred() ? NULL : give(st, out, &err);
+    return PyErr_Occurred() ? NULL : give(st, &out, &err);
 }
 
 /* columns(names, is_removed) */
@@ -289,7 +290,7 @@ static PyObject *it_columns(PyObject *self, PyObject *args)
                                  : grebe_iterable_select_columns(of(self), names, n, &out, &err);
     PyMem_Free((void *)names);
     Py_XDECREF(keep);
-    return give(st, out, &err);
+    return give(st, &out, &err);
 }
 
 /* cast(features, is_partial) */
@@ -300,7 +301,7 @@ static PyObject *it_cast(PyObject *self, PyObject *args)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *out = NULL;
     return PyArg_ParseTuple(args, "sp", &features, &is_partial)
-               ? give(grebe_iterable_cast(of(self), features, is_partial != 0, &out, &err), out, &err)
+               ? give(grebe_iterable_cast(of(self), features, is_partial != 0, &out, &err), &out, &err)
                : NULL;
 }
 
@@ -313,7 +314,7 @@ static PyObject *it_batch(PyObject *self, PyObject *args)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *out = NULL;
     return PyArg_ParseTuple(args, "Lzp", &n, &by, &drop_last)
-               ? give(grebe_iterable_batch(of(self), n, by, drop_last != 0, &out, &err), out, &err)
+               ? give(grebe_iterable_batch(of(self), n, by, drop_last != 0, &out, &err), &out, &err)
                : NULL;
 }
 
