@@ -95,8 +95,8 @@ static grebe_status apply_load(struct reader *r, const struct mark *m, grebe_err
         return reader_load(p->kid, NULL, 0, err);
     }
     grebe_status st = mark_expect(m, 2, 1, err);
-    if (st == GREBE_OK && m->words[0] < 0) {
-        st = mark_fail(err, "a negative number of rows");
+    if (st == GREBE_OK && (m->words[0] < 0 || m->words[0] > MARK_ROWS_MAX)) {
+        st = mark_fail(err, "a number of rows out of range");
     }
     if (st == GREBE_OK) {
         p->first = m->words[0];

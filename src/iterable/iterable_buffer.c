@@ -387,7 +387,7 @@ static grebe_status load_segments(struct buffer_reader *b, const struct mark *m,
     int64_t used = 0, behind = 0;
     for (int64_t i = 0; i < m->words[1]; i++) {
         const int64_t *w = m->words + BOUNDARY_WORDS + i * SEGMENT_WORDS;
-        if (w[0] < behind || w[1] <= 0 || w[0] > m->words[2] - w[1]) {
+        if (w[0] < behind || w[1] <= 0 || w[1] > MARK_ROWS_MAX || w[0] > m->words[2] - w[1]) {
             return mark_fail(err, "rows of a buffer that are not there");
         }
         behind = w[0] + w[1];
@@ -463,6 +463,7 @@ static grebe_status buffer_load(struct reader *r, const struct mark *outer, greb
     GREBE_TRY(mark_expect(outer, 1, 1, err));
     const struct mark *m = outer->kids[0];
     if (m->n_words < BOUNDARY_WORDS || m->words[0] < 0 || m->words[1] < 0 || m->words[2] < 0 ||
+        m->words[2] > MARK_ROWS_MAX ||
         (uint64_t)m->words[0] > m->n_words || (uint64_t)m->words[1] > m->n_kids || m->n_kids != (size_t)m->words[1] + 1 ||
         m->n_words != BOUNDARY_WORDS + (size_t)m->words[1] * SEGMENT_WORDS + (size_t)m->words[0] ||
         m->words[0] > b->node->rows) {

@@ -206,7 +206,7 @@ static grebe_status leaf_load(struct reader *r, const struct mark *m, grebe_erro
         return st;
     }
     const int64_t *w = m->words;
-    if (w[0] < 0 || w[0] > l->node->n_shards || w[2] < 0 || w[1] < w[2] || (w[0] == l->node->n_shards && w[1] != 0)) {
+    if (w[0] < 0 || w[0] > l->node->n_shards || w[2] < 0 || w[1] < w[2] || w[1] > MARK_ROWS_MAX || (w[0] == l->node->n_shards && w[1] != 0)) {
         return mark_fail(err, "a shard or row that is not there");
     }
     l->at = w[0];

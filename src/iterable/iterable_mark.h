@@ -43,6 +43,8 @@ grebe_status mark_finish(struct mark_builder *b, struct mark **out, grebe_error 
 void mark_builder_release(struct mark_builder *b);
 
 enum { MARK_RNG_WORDS = 6 };
+/** Largest number of rows in a mark, so that sums cannot overflow. */
+#define MARK_ROWS_MAX (INT64_MAX / 4)
 /** GREBE_EINVAL. */
 grebe_status mark_get_rng(const struct mark *m, size_t w, struct pcg64 *out, grebe_error *err);
 /** GREBE_EINVAL unless the mark has so many (at least: words >= n_words) of both. */

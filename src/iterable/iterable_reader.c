@@ -149,8 +149,8 @@ grebe_status reader_place(struct reader *r, struct place *out, grebe_error *err)
 grebe_status reader_load(struct reader *r, const struct mark *mark, int64_t given, grebe_error *err)
 {
     forget(r);
-    if (given < 0) {
-        return mark_fail(err, "a negative number of rows");
+    if (given < 0 || given > MARK_ROWS_MAX) {
+        return mark_fail(err, "a number of rows out of range");
     }
     grebe_status st = r->ops->load(r, mark, err);
     if (st == GREBE_OK) {
