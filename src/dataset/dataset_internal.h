@@ -62,4 +62,8 @@ int64_t dataset_batch_end(const grebe_dataset *ds, int64_t row, int64_t most);
 grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, struct ArrowArray *batches, size_t n,
                                 grebe_dataset **out, grebe_error *err);
 
+/** Data sets of the same number of rows side by side; none has a mapping, unless it is the only one. */
+grebe_status dataset_join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
+                          grebe_error *err);
+
 #endif

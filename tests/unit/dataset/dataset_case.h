@@ -9,6 +9,7 @@
 #include "test_fixture.h"
 #include "test_rows_json.h"
 #include "test_support.h"
+#include "wire/json.h"
 
 #define CASES TEST_DATA "/data/hfdatasets/"
 
@@ -125,6 +126,96 @@ static inline void assert_ids(const grebe_dataset *ds, const int64_t *expected, 
         }
     }
     free(got);
+}
+
+/* ---- columns of JSON values ---- */
+
+static inline bool is_float_text(const struct json_value *v)
+{
+    return (v->type == JSON_NUMBER && strpbrk(v->text, ".eE") != NULL) || json_is_text(v, "NaN");
+}
+
+/** A column of n values: int64, double, bool or string by what is there; value(i) is items[i], or its member `key`. */
+static inline void made_column(const struct json_value *items, size_t n, const char *key, struct ArrowSchema *schema,
+                               struct ArrowArray *out)
+{
+    grebe_error err;
+    const grebe_allocator *a = mem_system();
+    const char *format = "u";
+    void *bits = NULL, *p = NULL, *bytes = NULL;
+    size_t total = 0;
+    for (size_t i = n; i-- > 0;) {
+        const struct json_value *v = key != NULL ? json_get(&items[i], key) : &items[i];
+        format = v->type == JSON_BOOL ? "b" : is_float_text(v) ? "g" : v->type == JSON_NUMBER && *format != 'g' ? "l" : format;
+        total += v->type == JSON_STRING ? v->n : 0;
+    }
+    assert_ok(schema_new(a, format, key != NULL ? key : "v", true, 0, schema, &err));
+    assert_ok(array_new(a, (int64_t)n, *format == 'u' ? 3 : 2, 0, out, &err));
+    assert_ok(array_alloc_buffer(a, out, 0, bitmap_bytes((int64_t)n), &bits, &err));
+    assert_ok(array_alloc_buffer(a, out, 1, (n + 1) * 8, &p, &err));
+    memset(bits, 0, bitmap_bytes((int64_t)n));
+    memset(p, 0, (n + 1) * 8);
+    if (*format == 'u') {
+        assert_ok(array_alloc_buffer(a, out, 2, total, &bytes, &err));
+    }
+    int32_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct json_value *v = key != NULL ? json_get(&items[i], key) : &items[i];
+        if (v->type == JSON_NULL) {
+            out->null_count++;
+        } else {
+            bit_set(bits, (int64_t)i);
+        }
+        if (*format == 'u' && v->type == JSON_STRING) {
+            memcpy((char *)bytes + at, v->text, v->n);
+            at += (int32_t)v->n;
+        } else if (*format == 'b' && v->boolean) {
+            bit_set(p, (int64_t)i);
+        } else if (*format == 'g' && v->type == JSON_NUMBER) {
+            json_double(v, (double *)p + i);
+        } else if (*format == 'g') {
+            ((double *)p)[i] = (double)NAN;
+        } else if (*format == 'l') {
+            json_i64(v, (int64_t *)p + i);
+        }
+        if (*format == 'u') {
+            ((int32_t *)p)[i + 1] = at;
+        }
+    }
+}
+
+/** Rows as objects, keys as in the first; or, with no objects, one column "v". */
+static inline grebe_dataset *set_of_json(grebe_context *ctx, const struct json_value *rows)
+{
+    grebe_error err;
+    const grebe_allocator *a = mem_system();
+    struct ArrowSchema schema;
+    struct ArrowArray columns[16], batch;
+    struct ArrowArrayStream stream;
+    grebe_dataset *ds = NULL;
+    bool is_flat = rows->n == 0 || rows->items[0].type != JSON_OBJECT;
+    size_t n = is_flat ? 1 : rows->items[0].n;
+    assert_ok(schema_new(a, "+s", "", false, (int64_t)n, &schema, &err));
+    for (size_t i = 0; i < n; i++) {
+        made_column(rows->items, rows->n, is_flat ? NULL : rows->items[0].members[i].key, schema.children[i], &columns[i]);
+    }
+    assert_ok(array_struct(a, (int64_t)rows->n, columns, n, &batch, &err));
+    assert_ok(stream_from_batches(a, &schema, &batch, 1, &stream, &err));
+    assert_ok(grebe_dataset_of_rows(ctx, &stream, NULL, &ds, &err));
+    schema_release(&schema);
+    return ds;
+}
+
+/** The same from text. */
+static inline grebe_dataset *set_of_text(grebe_context *ctx, const char *json)
+{
+    grebe_error err;
+    struct arena ar = ARENA_INIT(mem_system());
+    const struct json_value *v = NULL;
+    assert_ok(json_parse(&ar, json, strlen(json), &v, &err));
+    grebe_dataset *ds = set_of_json(ctx, v);
+    arena_release(&ar);
+    return ds;
 }
 
 #endif
