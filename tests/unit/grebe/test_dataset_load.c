@@ -742,6 +742,47 @@ static void test_iterable_load__splits__rows_without_a_cache(void **state)
     test_folder_remove(folder);
 }
 
+static void test_iterable_load__recorded_rows__compared_at_the_end(void **state)
+{
+    struct suite *s = *state;
+    grebe_load_options o = options_of(s);
+    for (int skips = 0; skips < 2; skips++) {
+        grebe_iterable_dict *dict = NULL;
+        grebe_iterator *iter = NULL;
+        struct ArrowArray rows = { 0 };
+        struct ArrowSchema schema = { 0 };
+        o.skip_verification = skips == 1;
+        assert_ok(grebe_iterable_load(s->ctx, LOAD "folder_info_wrong_size", &o, &dict, &err));
+        assert_ok(grebe_iterator_new(grebe_iterable_dict_get(dict, 0), NULL, NULL, &iter, &err));
+        grebe_status st = grebe_iterator_next(iter, 1, &rows, &schema, &err);
+        if (st == GREBE_OK) {
+            assert_int_equal(rows.length, 1);
+            array_release(&rows);
+            schema_release(&schema);
+            st = grebe_iterator_next(iter, 1, &rows, &schema, &err);
+        }
+        assert_int_equal(st, skips == 1 ? GREBE_OK : GREBE_ESCHEMA);
+        if (skips == 0) {
+            assert_non_null(strstr(err.message, "recorded with 3 rows, found 1"));
+        }
+        schema_release(&schema);
+        grebe_iterator_free(iter);
+        grebe_iterable_dict_free(dict);
+    }
+}
+
+static void test_load__zip__loader_by_its_members(void **state)
+{
+    struct suite *s = *state;
+    grebe_load_options o = options_of(s);
+    grebe_dataset_info info;
+    grebe_dataset_dict *dict = load(s, TEST_DATA "/data/hfdatasets/load_more/zip", &o);
+    grebe_dataset_get_info(grebe_dataset_dict_get(dict, 0), &info);
+    assert_int_equal(info.n_rows, 3);
+    assert_non_null(strstr(info.info, "\"builder_name\": \"json\""));
+    grebe_dataset_dict_free(dict);
+}
+
 /* ---- the cache ---- */
 
 /* Rows of a stream of one batch as lines of JSON. */
@@ -840,6 +881,8 @@ int main(void)
         LOAD_TEST(test_load__no_space__fails_and_leaves_nothing),
         LOAD_TEST(test_load__cancelled__nothing_is_left),
         LOAD_TEST(test_iterable_load__splits__rows_without_a_cache),
+        LOAD_TEST(test_iterable_load__recorded_rows__compared_at_the_end),
+        LOAD_TEST(test_load__zip__loader_by_its_members),
         LOAD_TEST(test_cache__list_and_remove__by_kind_age_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
