@@ -9,7 +9,8 @@
 
 static const struct builder_kind *const kinds[] = { &builder_csv, &builder_json, &builder_text, &builder_parquet, &builder_arrow,
                                                     &builder_conll, &builder_xml, &builder_imagefolder,
-                                                    &builder_audiofolder, &builder_videofolder, NULL };
+                                                    &builder_audiofolder, &builder_videofolder, &builder_webdataset,
+                                                    NULL };
 
 const struct builder_kind *const *builder_kinds(void) { return kinds; }
 
