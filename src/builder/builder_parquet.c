@@ -152,8 +152,9 @@ struct parquet_rows {
     const char *path;
     struct parquet_input in;
     size_t chunk, end;     /* row groups */
+    int64_t in_chunk;      /* rows of the next one that were read: without a filter, groups are read in pieces */
     int64_t row;           /* rows given out */
-    struct shard_place group; /* of the group in hand */
+    struct shard_place group; /* of the group, or the piece of it, in hand */
     struct array_shared *rows; /* of it; NULL: none */
     int64_t rows_at;
     bool is_over;
@@ -216,7 +217,17 @@ out:
     return st;
 }
 
-/* The next row group with rows. */
+/* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a whole. */
+enum { PIECE_ROWS = 65536 };
+
+static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t begin)
+{
+    int64_t end = p->in.r->chunk_begin[chunk + 1], batch = p->b->batch_rows > 0 ? p->b->batch_rows : 1;
+    int64_t piece = batch >= PIECE_ROWS ? batch : PIECE_ROWS / batch * batch;
+    return p->in.filter != NULL || end - begin <= piece ? end : begin + piece;
+}
+
+/* The next row group, or piece of one, with rows. */
 static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -226,8 +237,12 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
     while (p->chunk < p->end) {
         struct ArrowArray rows = { 0 }, kept = { 0 };
         enum expr_answer answer = EXPR_ALL;
-        size_t chunk = p->chunk++;
+        size_t chunk = p->chunk;
+        int64_t begin = r->chunk_begin[chunk] + p->in_chunk, end = piece_end(p, chunk, begin);
+        bool is_last = end == r->chunk_begin[chunk + 1];
         p->group = (struct shard_place){ p->row, chunk };
+        p->chunk += is_last;
+        p->in_chunk = is_last ? 0 : end - r->chunk_begin[chunk];
         if (p->in.filter != NULL) {
             struct prune_arg arg = { r, expr_columns(p->in.filter, &n_filter), chunk };
             st = expr_prune_values(p->in.filter, chunk_bounds, chunk_contains, &arg, &answer, err);
@@ -238,8 +253,7 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         if (answer == EXPR_NONE) {
             continue;
         }
-        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, r->chunk_begin[chunk],
-                          r->chunk_begin[chunk + 1], &p->b->base.call, &rows, err);
+        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call, &rows, err);
         if (st == GREBE_OK && answer == EXPR_SOME) {
             st = filter_rows(p, &rows, &kept, err);
             array_move(&rows, &kept);
@@ -339,6 +353,15 @@ static grebe_status parquet_read(struct builder *base, size_t split, size_t file
     p->end = part >= 0 ? (size_t)part + 1 : n;
     p->chunk = part >= 0 ? max_size((size_t)part, (size_t)place.at) : (size_t)place.at;
     p->row = place.row;
+    if (p->in.r != NULL && p->chunk < p->end && p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
+        const int64_t *begins = p->in.r->chunk_begin;
+        int64_t first = begins[part >= 0 ? part : 0], in_chunk = place.row - (begins[p->chunk] - first);
+        if (in_chunk < 0 || in_chunk >= begins[p->chunk + 1] - begins[p->chunk]) {
+            in_chunk = 0;
+            p->row = begins[p->chunk] - first;
+        }
+        p->in_chunk = in_chunk;
+    }
     *out = (struct shard_reader){ &parquet_rows_ops, p };
     return GREBE_OK;
 }

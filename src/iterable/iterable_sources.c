@@ -417,6 +417,9 @@ grebe_status iterable_of_files(const struct iterable_files *files, grebe_iterabl
     }
     GREBE_TRY(file_source_new(held, files->split, &parts, &source, err));
     GREBE_TRY(leaf_new(ctx, source, &root, err));
+    if (files->builder->kind->knows_features) {
+        GREBE_TRY(builder_infer(files->builder, err));
+    }
     if (files->builder->features != NULL) {
         GREBE_TRY(copy_features(files->builder->features, ctx->a, &features, err));
     }

@@ -127,11 +127,15 @@ static grebe_status plan_format(struct load_plan *p, const char *path, const str
     }
     grebe_status st = absolute_folder(p, dir != NULL ? dir : ".", NULL, &p->base, err);
     p->dataset_name = p->kind->name;
-    p->config_name = p->options.config != NULL ? p->options.config : "default";
+    p->config_name = p->options.config == NULL ? "default"
+                                               : arena_str(&p->arena, p->options.config, strlen(p->options.config));
+    if (st != GREBE_OK || p->config_name == NULL) {
+        return st != GREBE_OK ? st : no_memory(err);
+    }
     if (strpbrk(p->config_name, "<>:/\\|?*") != NULL || p->config_name[0] == '\0') {
         return GREBE_FAIL(err, GREBE_EINVAL, "config \"%s\": the name has one of <>:/\\|?*", p->config_name);
     }
-    return st == GREBE_OK ? resolve(p, data_files, p->base, false, err) : st;
+    return resolve(p, data_files, p->base, false, err);
 }
 
 static const char *base_name(const char *path)
@@ -180,10 +184,10 @@ static grebe_status plan_folder(struct load_plan *p, const struct json_value *da
     }
     GREBE_TRY(load_dataset_name(&name, base_name(p->base), err));
     GREBE_TRY(arena_text(p, &name, &p->dataset_name, err));
-    p->config_name = config != NULL                                    ? config->name
-                     : p->options.config != NULL                       ? p->options.config
-                     : p->card->n_configs == 0 && p->card->n_infos == 1 ? p->card->infos[0].config
-                                                                        : "default";
+    /* without configs a name is that of what is said of the data set, or "default" */
+    bool is_said = p->card->n_configs == 0 && p->card->n_infos == 1 &&
+                   (p->options.config == NULL || strcmp(p->options.config, "default") != 0);
+    p->config_name = config != NULL ? config->name : is_said ? p->card->infos[0].config : "default";
     p->info = load_card_info(p->card, p->config_name);
     GREBE_TRY(merge_options(p, &module, config, given, err));
     const struct features *f = config != NULL && config->features != NULL  ? config->features
