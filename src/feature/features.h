@@ -4,7 +4,7 @@
 
 /*
  * What columns mean: the feature language of `datasets` (Value, ClassLabel, List, Array2D, Image, …) in its three forms, JSON,
- * YAML and Arrow, and the casts between storage types (docs/format/dataset.md).
+ * YAML and Arrow, and the casts between storage types (docs/format/features.md).
  */
 
 #include "arrow/arrow_array.h"
@@ -90,7 +90,7 @@ struct feature_cast_options {
 };
 
 /**
- * Rows cast to features: columns by name, in the order of the features, storage by the rules of docs/format/dataset.md ("Casts").
+ * Rows cast to features: columns by name, in the order of the features, storage by the rules of docs/format/features.md ("Casts").
  *
  * @param schema Struct type of the rows. @param rows Moved in, also on failure.
  * @return GREBE_OK; GREBE_ESCHEMA naming column, row, expected and found.

@@ -55,6 +55,16 @@ grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct c
     }
 }
 
+grebe_status io_lock_try(struct io_lock *lock, const char *path, bool *got, grebe_error *err)
+{
+    lock->fd = -1;
+    errno = 0;
+    int is_mine = try_lock(lock, path);
+    *got = is_mine > 0;
+    return is_mine >= 0 ? GREBE_OK
+                        : GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot lock", path);
+}
+
 void io_lock_drop(struct io_lock *lock)
 {
     if (lock->fd >= 0) {

@@ -21,6 +21,8 @@ struct io_lock {
  * @return GREBE_OK; GREBE_ECANCELLED; GREBE_EIO.
  */
 grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err);
+/** Take it if nobody has it. @param got Written. */
+grebe_status io_lock_try(struct io_lock *lock, const char *path, bool *got, grebe_error *err);
 void io_lock_drop(struct io_lock *lock); /* one that is not held is accepted */
 
 #endif

@@ -258,7 +258,7 @@ print(len(out), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 
 
 
 @pytest.mark.parametrize("kind,content,place", [
-    ("json", b'{"a": 1}\n{"a": \n', "a.x:2"), ("json", b'{"a": 1}\n{"a": 1}}\n', "a.x:2"), ("csv", b'a,b\n1,2\n3,4,5\n', "a.x"),
+    ("json", b'{"a": 1}\n{"a": \n', "a.x:3:1"), ("json", b'{"a": 1}\n{"a": 1}}\n', "a.x:2"), ("csv", b'a,b\n1,2\n3,4,5\n', "a.x"),
     ("csv", b'a\n"open\n', "a.x"), ("parquet", b"PAR1 nothing PAR1", "a.x"), ("arrow", b"ARROW1\0\0 nothing", "a.x"),
     ("text", b"ok\n\xff\xfe\n", "a.x"), ("json", b"\x00\x01\x02", "a.x"), ("parquet", b"", "a.x"),
 ])
