@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/pickle.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/endian.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -129,7 +129,7 @@ static grebe_status append(struct machine *m, struct pickle_value *to, struct pi
 
 static grebe_status put_int(struct machine *m, int64_t x)
 {
-    struct pickle_value *v;
+    struct pickle_value *v = NULL;
     grebe_status st = make(m, PICKLE_INT, &v);
     if (st == GREBE_OK) {
         v->integer = x;
@@ -165,7 +165,7 @@ static grebe_status put_long(struct machine *m, size_t n)
 
 static grebe_status put_text(struct machine *m, enum pickle_type type, uint64_t n)
 {
-    struct pickle_value *v;
+    struct pickle_value *v = NULL;
     grebe_status st = need(m, n);
     if (st == GREBE_OK && type == PICKLE_TEXT && !utf8_is_valid((const char *)m->p + m->at, (size_t)n)) {
         return fail(m, GREBE_ECORRUPT, "a text is no UTF-8");
@@ -182,7 +182,7 @@ static grebe_status put_text(struct machine *m, enum pickle_type type, uint64_t 
 
 static grebe_status put_float(struct machine *m)
 {
-    struct pickle_value *v;
+    struct pickle_value *v = NULL;
     grebe_status st = need(m, 8);
     st = st == GREBE_OK ? make(m, PICKLE_FLOAT, &v) : st;
     if (st == GREBE_OK) {
@@ -200,7 +200,7 @@ static grebe_status put_float(struct machine *m)
 
 static grebe_status put_global(struct machine *m, const char *module, size_t module_len, const char *name, size_t name_len)
 {
-    struct pickle_value *v;
+    struct pickle_value *v = NULL;
     char text[256];
     if (module_len + name_len + 2 > sizeof text) {
         return fail(m, GREBE_ELIMIT, "a name that is too long");
@@ -262,7 +262,7 @@ static grebe_status op_stack_global(struct machine *m)
 
 static grebe_status put_tuple(struct machine *m, struct pickle_value **items, size_t n)
 {
-    struct pickle_value *v, *kept[3];
+    struct pickle_value *v = NULL, *kept[3];
     struct pickle_value **from = items;
     if (n <= 3) { /* the push of the tuple itself takes their place on the stack */
         memcpy(kept, items, n * sizeof *kept);
@@ -341,7 +341,7 @@ static grebe_status add_items(struct machine *m, enum pickle_type type, size_t n
 
 static grebe_status op_call(struct machine *m)
 {
-    struct pickle_value *arguments = NULL, *function = NULL, *v;
+    struct pickle_value *arguments = NULL, *function = NULL, *v = NULL;
     grebe_status st = pop(m, &arguments);
     st = st == GREBE_OK ? pop(m, &function) : st;
     if (st == GREBE_OK && (function->type != PICKLE_GLOBAL || arguments->type != PICKLE_TUPLE)) {
@@ -368,7 +368,7 @@ static grebe_status op_build(struct machine *m)
 
 static grebe_status op_persid(struct machine *m)
 {
-    struct pickle_value *id = NULL, *v;
+    struct pickle_value *id = NULL, *v = NULL;
     grebe_status st = pop(m, &id);
     st = st == GREBE_OK ? make(m, PICKLE_PERSID, &v) : st;
     return st == GREBE_OK ? append(m, v, &id, 1) : st;
@@ -438,7 +438,7 @@ static grebe_status sized_long(struct machine *m, size_t bytes)
 
 static grebe_status put_constant(struct machine *m, enum pickle_type type, bool boolean)
 {
-    struct pickle_value *v;
+    struct pickle_value *v = NULL;
     grebe_status st = make(m, type, &v);
     if (st == GREBE_OK) {
         v->boolean = boolean;
