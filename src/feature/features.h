@@ -77,6 +77,7 @@ bool feature_equal(const struct feature *x, const struct feature *y);
 /** The named columns in that order, under their names in `as` (NULL: names). */
 grebe_status features_project(const grebe_allocator *a, const struct features *f, const char *const *names, const char *const *as,
                               size_t n, struct features **out, grebe_error *err);
+grebe_status features_copy(const grebe_allocator *a, const struct features *f, struct features **out, grebe_error *err);
 /** Columns of f, those of `more` replacing or following them. */
 grebe_status features_merge(const grebe_allocator *a, const struct features *f, const struct features *more,
                             struct features **out, grebe_error *err);
