@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "expr/expr.h"
+#include "iterable/iterable_merge.h"
 
 /* ---- what is kept of the options ---- */
 
@@ -135,133 +136,50 @@ out:
     return st;
 }
 
-static bool is_named(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int child_named(const struct ArrowSchema *s, const char *name)
-{
-    for (int i = 0; i < s->n_children; i++) {
-        if (strcmp(s->children[i]->name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Columns of a result put together. */
-struct merging {
-    const grebe_allocator *a;
-    struct buf fields; /* const struct ArrowSchema *: borrowed */
-    struct buf arrays; /* struct ArrowArray: owned */
-};
-
-static grebe_status merge_put(struct merging *m, const struct ArrowSchema *field, struct array_shared *data, int64_t child,
-                              int64_t begin, int64_t n, grebe_error *err)
-{
-    struct ArrowArray one = {0};
-    grebe_status st = array_view(data, array_shared_get(data)->children[child], begin, n, &one, err);
-    if (st == GREBE_OK) {
-        st = buf_put(&m->arrays, &one, sizeof one, err);
-        if (st != GREBE_OK) {
-            array_release(&one);
-            return st;
-        }
-        st = buf_put(&m->fields, &field, sizeof field, err);
-    }
-    return st;
-}
-
-/* Columns that stay, in their places; those of the result over them or behind. result: n rows. */
-static grebe_status merge_columns(const struct function_step *f, struct merging *m, const struct rows *in,
-                                  const struct ArrowSchema *schema, struct array_shared *result, int64_t n, grebe_error *err)
-{
-    const struct ArrowSchema *old = &in->type->schema;
-    grebe_status st = GREBE_OK;
-    for (int i = 0; i < old->n_children; i++) {
-        const char *name = old->children[i]->name;
-        if (is_named(f->removed, f->n_removed, name)) {
-            continue;
-        }
-        int at = child_named(schema, name);
-        if (at < 0 && n != in->n) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "a function gave %lld rows for %lld, and column \"%s\" stays: remove it",
-                              (long long)n, (long long)in->n, name);
-        }
-        GREBE_TRY(at >= 0 ? merge_put(m, schema->children[at], result, at, 0, n, err)
-                          : merge_put(m, old->children[i], in->data, i, in->begin, n, err));
-    }
-    for (int i = 0; i < schema->n_children; i++) {
-        int at = child_named(old, schema->children[i]->name);
-        if (at < 0 || is_named(f->removed, f->n_removed, schema->children[i]->name)) {
-            GREBE_TRY(merge_put(m, schema->children[i], result, i, 0, n, err));
-        }
-    }
-out:
-    return st;
-}
-
 /* The function's output as rows of the stream. */
 static grebe_status take_output(const struct function_step *f, grebe_context *ctx, const struct rows *in, grebe_map_output *output,
                                 int64_t first, struct rows *out, grebe_error *err)
 {
-    struct merging m = {ctx->a, BUF_INIT(ctx->a), BUF_INIT(ctx->a)};
-    struct array_shared *result = NULL;
     struct ArrowArray imported = {0}, all = {0};
     struct ArrowSchema schema = {0};
     struct rows_type *type = NULL;
+    struct rows merged = {0};
     grebe_status st = GREBE_OK;
     if (output->kind == GREBE_MAP_NOTHING) {
         return GREBE_FAIL(err, GREBE_ESCHEMA, "rows %lld to %lld: the function gave nothing", (long long)first,
                           (long long)(first + in->n - 1));
     }
     GREBE_TRY(array_import_rows(ctx->a, &output->schema, &output->rows, &imported, err));
-    int64_t n = imported.length;
-    if (f->is_rows_fixed && n != in->n) {
+    if (f->is_rows_fixed && imported.length != in->n) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "rows %lld to %lld: the function gave %lld rows", (long long)first,
-                        (long long)(first + in->n - 1), (long long)n);
+                        (long long)(first + in->n - 1), (long long)imported.length);
         goto out;
     }
     if (output->kind == GREBE_MAP_REPLACE) {
         GREBE_TRY(schema_copy(ctx->a, &output->schema, &schema, err));
-        array_move(&all, &imported);
+        GREBE_TRY(rows_type_new(ctx->a, &schema, &type, err));
+        GREBE_TRY(rows_of(ctx->a, type, &imported, &merged, err));
     } else {
-        GREBE_TRY(array_share(ctx->a, &imported, &result, err));
-        GREBE_TRY(merge_columns(f, &m, in, &output->schema, result, n, err));
-        size_t n_columns = m.fields.len / sizeof(struct ArrowSchema *);
-        GREBE_TRY(schema_struct(ctx->a, (const struct ArrowSchema *const *)(const void *)m.fields.data, n_columns, &schema, err));
-        GREBE_TRY(array_struct(ctx->a, n, (struct ArrowArray *)(void *)m.arrays.data, n_columns, &all, err));
-        buf_clear(&m.arrays);
+        GREBE_TRY(rows_merge(ctx->a, in, f->removed, f->n_removed, &output->schema, &imported, &merged, err));
     }
-    if (f->features != NULL) {
-        struct feature_cast_options o = {.is_missing_null = true, .is_extra_dropped = true, .first_row = first};
-        struct ArrowArray plain = {0};
-        array_move(&plain, &all);
-        GREBE_TRY(features_cast(ctx->a, f->features, &schema, &plain, &o, &all, err));
-        schema_release(&schema);
-        GREBE_TRY(features_to_schema(ctx->a, f->features, &schema, err));
+    if (f->features == NULL) {
+        rows_move(out, &merged);
+        goto out;
     }
+    struct feature_cast_options o = {.is_missing_null = true, .is_extra_dropped = true, .first_row = first};
+    rows_type_drop(type);
+    type = NULL;
+    GREBE_TRY(rows_array(&merged, &imported, err));
+    GREBE_TRY(features_cast(ctx->a, f->features, &merged.type->schema, &imported, &o, &all, err));
+    GREBE_TRY(features_to_schema(ctx->a, f->features, &schema, err));
     GREBE_TRY(rows_type_new(ctx->a, &schema, &type, err));
     st = rows_of(ctx->a, type, &all, out, err);
 out:
-    for (size_t i = 0; i < m.arrays.len / sizeof all; i++) {
-        array_release(&((struct ArrowArray *)(void *)m.arrays.data)[i]);
-    }
-    buf_release(&m.arrays);
-    buf_release(&m.fields);
-    if (result != NULL) {
-        array_shared_drop(result);
-    }
     array_release(&imported);
     array_release(&all);
     schema_release(&schema);
     rows_type_drop(type);
+    rows_release(&merged);
     return st;
 }
 

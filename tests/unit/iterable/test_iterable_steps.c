@@ -228,6 +228,75 @@ static void test_iterable_batch__stored_groups__equal(void **state)
     context_free(ctx);
 }
 
+/* ---- computed columns ---- */
+
+static void test_iterable_map_expr__columns__computed_and_refused(void **state)
+{
+    (void)state;
+    grebe_context *ctx = context(1);
+    grebe_error err = GREBE_ERROR_INIT;
+    for (int is_typed = 0; is_typed < 2; is_typed++) {
+        grebe_iterable *it = numbers(ctx, 10, is_typed == 1), *mapped, *wrong = NULL;
+        grebe_computed_column columns[] = {{"id", "id * 3"}, {"small", "id < 2"}};
+        struct ids got = {0};
+        static const int64_t expected[] = {0, 3, 6, 9, 12, 15, 18, 21, 24, 27};
+        assert_ok(grebe_iterable_map_expr(it, columns, 2, &mapped, &err));
+        assert_int_equal(grebe_iterable_features(mapped) != NULL, is_typed);
+        ids_all(mapped, NULL, 4, &got);
+        assert_ids("computed", &got, expected, 10);
+        free(got.ids);
+        grebe_iterable_free(mapped);
+        columns[1] = (grebe_computed_column){"x", "nope + 1"};
+        if (is_typed == 1) {
+            assert_fails(grebe_iterable_map_expr(it, columns, 2, &wrong, &err), GREBE_ENOTFOUND, "nope");
+        }
+        columns[1].name = "id";
+        assert_fails(grebe_iterable_map_expr(it, columns, 2, &wrong, &err), GREBE_EINVAL, "computed twice");
+        assert_null(wrong);
+        grebe_iterable_free(it);
+    }
+    context_free(ctx);
+}
+
+static void test_iterator_scan__limit__stands_behind_what_was_given(void **state)
+{
+    (void)state;
+    grebe_context *ctx = context(1);
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_iterable *it = numbers(ctx, 10, true), *none;
+    grebe_iterator *iter;
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    int64_t n = 0;
+    assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
+    assert_ok(grebe_iterator_scan(iter, 4, 6, &rows, &err));
+    while (stream_next(&rows, &batch, &err) == GREBE_OK) {
+        n += batch.length;
+        batch.release(&batch);
+    }
+    stream_release(&rows);
+    assert_int_equal(n, 6);
+    struct ids rest = {0};
+    while (ids_next(iter, 0, &rest, &err)) {
+    }
+    assert_ids("the rest", &rest, (int64_t[]){6, 7, 8, 9}, 4);
+    free(rest.ids);
+    grebe_iterator_free(iter);
+    assert_ok(grebe_iterable_take(it, 0, &none, &err));
+    assert_ok(grebe_iterator_new(none, NULL, NULL, &iter, &err));
+    assert_ok(grebe_iterator_scan(iter, 4, -1, &rows, &err));
+    struct ArrowSchema schema;
+    assert_ok(stream_schema(&rows, &schema, &err));
+    assert_int_equal(schema.n_children, 1);
+    assert_int_equal(stream_next(&rows, &batch, &err), GREBE_END);
+    schema_release(&schema);
+    stream_release(&rows);
+    grebe_iterator_free(iter);
+    grebe_iterable_free(none);
+    grebe_iterable_free(it);
+    context_free(ctx);
+}
+
 /* ---- functions that fail ---- */
 
 static grebe_status map_nothing(void *fn_ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
@@ -517,6 +586,8 @@ int main(void)
         cmocka_unit_test(test_iterable_concatenate__side_by_side__columns_of_both),
         cmocka_unit_test(test_iterable_interleave__other_columns__null),
         cmocka_unit_test(test_iterable_batch__stored_groups__equal),
+        cmocka_unit_test(test_iterable_map_expr__columns__computed_and_refused),
+        cmocka_unit_test(test_iterator_scan__limit__stands_behind_what_was_given),
         cmocka_unit_test(test_iterable_map__nothing_or_other_length__refused),
         cmocka_unit_test(test_iterable_prefetch__threads__same_rows_and_places),
         cmocka_unit_test(test_iterable_of_files__csv_and_json__rows_places_units),
