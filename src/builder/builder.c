@@ -162,6 +162,13 @@ void builder_base_release(struct builder_base *b)
     b->store = NULL;
 }
 
+void builder_use_store(struct builder *b, struct io_store *store)
+{
+    struct builder_base *base = (struct builder_base *)b;
+    io_store_free(base->store);
+    base->store = store;
+}
+
 grebe_status builder_set_features(struct builder_base *b, struct features *f, grebe_error *err)
 {
     schema_release(&b->storage);

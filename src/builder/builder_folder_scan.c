@@ -379,9 +379,7 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err)
                                            .call = b->base.request->call };
     GREBE_TRY(builder_open(b->base.b.ctx, kind, &b->request, &b->inner, err));
     if (b->memory != NULL) {
-        struct builder_base *inner = (struct builder_base *)b->inner;
-        io_store_free(inner->store);
-        inner->store = b->memory;
+        builder_use_store(b->inner, b->memory);
         b->memory = NULL;
     }
     GREBE_TRY(builder_infer(b->inner, err));

@@ -27,6 +27,9 @@ grebe_status builder_base_init(struct builder_base *b, grebe_context *ctx, const
 /** All but the memory of the struct itself. */
 void builder_base_release(struct builder_base *b);
 
+/** Files come from this store, which is taken over, and not from the machine's disk. */
+void builder_use_store(struct builder *b, struct io_store *store);
+
 /** Takes the features over, also on failure. */
 grebe_status builder_set_features(struct builder_base *b, struct features *f, grebe_error *err);
 /** Features by the types of rows, and what metadata says of them. */

@@ -227,6 +227,17 @@ static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t beg
     return p->in.filter != NULL || end - begin <= piece ? end : begin + piece;
 }
 
+struct check_work {
+    const struct ArrowSchema *schema;
+    const struct ArrowArray *rows;
+};
+
+static grebe_status check_values(void *arg, size_t i, grebe_error *err)
+{
+    const struct check_work *w = arg;
+    return array_check(w->schema->children[i], w->rows->children[i], true, err);
+}
+
 /* The next row group, or piece of one, with rows. */
 static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
 {
@@ -258,7 +269,14 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
             st = filter_rows(p, &rows, &kept, err);
             array_move(&rows, &kept);
         }
+        if (st == GREBE_OK) { /* pages do not promise that text is UTF-8 */
+            struct check_work w = { &p->in.schema, &rows };
+            st = parallel_for(p->b->base.b.ctx->pool, p->b->base.call.threads, (size_t)rows.n_children, check_values, &w,
+                              p->b->base.call.cancel, err);
+            st = st == GREBE_OK ? st : error_wrap(err, st, "%s, row group %zu", p->path, chunk);
+        }
         if (st != GREBE_OK) {
+            array_release(&rows);
             return st;
         }
         if (rows.length > 0) {

@@ -180,7 +180,8 @@ grebe_status cast_value(const struct caster *c, const struct ArrowSchema *to, co
     if (arrow_kind_is_text(t.kind) && is_primitive(f.kind)) {
         return c->o->is_trial ? no_cast(c, to, s) : cast_to_text(c, to, s, array, out);
     }
-    if (arrow_kind_is_text(f.kind) && is_primitive(t.kind)) {
+    bool is_bytes = arrow_kind_is_bytes(f.kind) || arrow_kind_is_view(f.kind);
+    if (is_bytes && is_primitive(t.kind)) {
         st = cast_from_text(c, to, s, array, &is_known, out);
         if (is_known) {
             return st;
