@@ -86,14 +86,16 @@ static grebe_status read_text(struct io_store *store, const char *folder, const 
     return st;
 }
 
-static bool has_file(struct io_store *store, const char *folder, const char *name)
+static grebe_status has_file(struct io_store *store, const char *folder, const char *name, bool *out, grebe_error *err)
 {
     struct buf path = BUF_INIT(store->ctx->a);
     struct io_info info;
-    bool is_there = buf_printf(&path, NULL, "%s/%s", folder, name) == GREBE_OK && buf_text(&path) != NULL &&
-                    io_stat(store, buf_text(&path), &info, NULL) == GREBE_OK && info.kind == IO_FILE;
+    grebe_status st = buf_printf(&path, err, "%s/%s", folder, name);
+    const char *text = st == GREBE_OK ? buf_text(&path) : NULL;
+    st = st == GREBE_OK && text == NULL ? mem_fail(err, path.len, name) : st;
+    *out = st == GREBE_OK && io_stat(store, text, &info, NULL) == GREBE_OK && info.kind == IO_FILE;
     buf_release(&path);
-    return is_there;
+    return st;
 }
 
 /* Paths of the state's files. */
@@ -252,11 +254,15 @@ grebe_status grebe_dataset_load_from_disk(grebe_context *ctx, const char *path, 
     }
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_stat(store, folder, &info, err));
-    if (has_file(store, folder, "state.json") && has_file(store, folder, "dataset_info.json")) {
+    bool has_state = false, has_info = false, has_splits = false;
+    GREBE_TRY(has_file(store, folder, "state.json", &has_state, err));
+    GREBE_TRY(has_file(store, folder, "dataset_info.json", &has_info, err));
+    GREBE_TRY(has_file(store, folder, "dataset_dict.json", &has_splits, err));
+    if (has_state && has_info) {
         const char *no_name = "";
         GREBE_TRY(load_one(store, folder, o.keep_in_memory, &ds, err));
         GREBE_TRY(dataset_dict_new(ctx, &no_name, &ds, 1, out, err));
-    } else if (has_file(store, folder, "dataset_dict.json")) {
+    } else if (has_splits) {
         GREBE_TRY(load_splits(store, folder, o.keep_in_memory, out, err));
     } else {
         st = GREBE_FAIL(err, GREBE_ENOTFOUND,

@@ -48,19 +48,22 @@ static struct medium medium_at(const struct ArrowArray *array, int64_t i)
     return m;
 }
 
-static bool is_local_file(const grebe_allocator *a, const struct medium *m, char **path)
+/* The path of a medium that is a file of this machine and has no bytes; NULL with GREBE_OK: it is none. */
+static grebe_status local_file(const grebe_allocator *a, const struct medium *m, char **path, grebe_error *err)
 {
     *path = NULL;
     if (m->has_bytes || !m->has_path || m->path.len == 0) {
-        return false;
+        return GREBE_OK;
     }
     *path = str_copy_len(a, m->path.p, (size_t)m->path.len);
-    if (*path != NULL && path_scheme_len(*path) == 0) {
-        return true;
+    if (*path == NULL) {
+        return mem_fail(err, (size_t)m->path.len, "a path");
     }
-    str_free(a, *path);
-    *path = NULL;
-    return false;
+    if (path_scheme_len(*path) != 0) {
+        str_free(a, *path);
+        *path = NULL;
+    }
+    return GREBE_OK;
 }
 
 /* ---- new columns ---- */
@@ -137,9 +140,12 @@ static grebe_status put_medium(struct io_store *store, const struct medium *m, s
                                grebe_error *err)
 {
     const grebe_allocator *a = store->ctx->a;
-    grebe_status st;
     char *name = NULL;
-    bool is_read = is_local_file(a, m, &name);
+    grebe_status st = local_file(a, m, &name, err);
+    bool is_read = name != NULL;
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (is_read) {
         struct region *content = NULL;
         st = io_read_all(store, name, INT32_MAX, &content, NULL, err);
@@ -242,16 +248,16 @@ static grebe_status count_node(struct io_store *store, const struct feature *f, 
         struct medium m = medium_at(array, i);
         struct io_info info;
         char *name = NULL;
-        if (is_local_file(store->ctx->a, &m, &name)) {
-            /* a file that is not there is named when it is read */
-            if (io_stat(store, name, &info, NULL) == GREBE_OK && !__builtin_add_overflow(*out, (int64_t)info.id.size_bytes, out)) {
-                str_free(store->ctx->a, name);
-                continue;
-            }
-            str_free(store->ctx->a, name);
+        st = local_file(store->ctx->a, &m, &name, err);
+        if (st != GREBE_OK) {
+            return st;
         }
+        /* a file that is not there is named when it is read */
+        if (name != NULL && io_stat(store, name, &info, NULL) == GREBE_OK && info.id.size_bytes < (uint64_t)INT64_MAX / 2 - (uint64_t)*out) {
+            *out += (int64_t)info.id.size_bytes;
+        }
+        str_free(store->ctx->a, name);
     }
-    (void)err;
     return st;
 }
 

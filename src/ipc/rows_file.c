@@ -165,16 +165,15 @@ static grebe_status map_file(struct opened *o, bool in_memory, grebe_error *err)
             GREBE_TRY(region_new(o->head.ctx->a, 0, &o->region, err));
         }
     }
-    if (o->region->len == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
-    }
 out:
     io_close(file);
     io_store_free(store);
     return st;
 }
 
-grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out, grebe_error *err)
+/* region NULL: the file is mapped or read. */
+static grebe_status open_named(grebe_context *ctx, const char *path, struct region *region, bool in_memory,
+                               struct rows_file **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;
@@ -189,7 +188,15 @@ grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory
         st = mem_fail(err, strlen(path), path);
         goto out;
     }
-    GREBE_TRY(map_file(o, in_memory, err));
+    if (region != NULL) {
+        o->region = region_keep(region);
+    } else {
+        GREBE_TRY(map_file(o, in_memory, err));
+    }
+    if (o->region->len == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
+        goto out;
+    }
     GREBE_TRY(open_region(o, err));
     *out = &o->head;
     o = NULL;
@@ -200,6 +207,17 @@ out:
         st = is_named ? st : error_wrap(err, st, "%s", path);
     }
     return st;
+}
+
+grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out, grebe_error *err)
+{
+    return open_named(ctx, path, NULL, in_memory, out, err);
+}
+
+grebe_status rows_file_of_region(grebe_context *ctx, const char *name, struct region *region, struct rows_file **out,
+                                 grebe_error *err)
+{
+    return open_named(ctx, name, region, true, out, err);
 }
 
 struct rows_file *rows_file_keep(struct rows_file *f)
