@@ -218,7 +218,7 @@ out:
 }
 
 /* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a whole. */
-enum { PIECE_ROWS = 65536 };
+enum { PIECE_ROWS = 32768 };
 
 static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t begin)
 {

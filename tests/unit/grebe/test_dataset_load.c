@@ -546,6 +546,31 @@ static void test_load__wrong_calls__refused(void **state)
     refuse(s, "csv", &o, GREBE_EINVAL, "features");
 }
 
+/* What the library prepared lies in the cache under its hub's name. */
+static void test_load__hub_name__prepared_before_is_opened(void **state)
+{
+    struct suite *s = *state;
+    char command[1500];
+    grebe_load_options o = options_of(s);
+    grebe_dataset_info info;
+    snprintf(command, sizeof command, "cp -r %s/data/hfdatasets/cache/many_shards/csv %s/owner___name", TEST_DATA, s->cache);
+    run(command);
+    grebe_dataset_dict *dict = load(s, "owner/name", &o);
+    assert_int_equal(grebe_dataset_dict_len(dict), 2);
+    grebe_dataset_get_info(grebe_dataset_dict_get(dict, 0), &info);
+    assert_int_equal(info.n_rows, 25);
+    grebe_dataset_dict_free(dict);
+    o.split = "train[4:11]+test";
+    dict = load(s, "owner/name", &o);
+    grebe_dataset_get_info(grebe_dataset_dict_get(dict, 0), &info);
+    assert_int_equal(info.n_rows, 14);
+    grebe_dataset_dict_free(dict);
+    o.config = "other";
+    refuse(s, "owner/name", &o, GREBE_ENOTFOUND, "config other");
+    o.config = NULL;
+    refuse(s, "owner/else", &o, GREBE_ENOTFOUND, "hub");
+}
+
 /* ---- processes ---- */
 
 struct watcher {
@@ -919,6 +944,7 @@ int main(void)
         LOAD_TEST(test_load__files_of_other_columns__error_names_file_and_column),
         LOAD_TEST(test_load__recorded_rows__verified_or_not),
         LOAD_TEST(test_load__wrong_calls__refused),
+        LOAD_TEST(test_load__hub_name__prepared_before_is_opened),
         LOAD_TEST(test_load__processes_at_once__one_makes_it),
         LOAD_TEST(test_load__killed_preparer__nothing_of_it_is_trusted),
         LOAD_TEST(test_load__no_space__fails_and_leaves_nothing),
