@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON files of a saved data set, and packed data sets, from any bytes. What is read can be written, and written once more
- * it is the same text. The first byte says what the rest is.
+ * The JSON files of a saved data set, and packed data sets, from any bytes. What is read can be written, and written
+ * once more it is the same text. The first byte says what the rest is.
  */
 #include <stdlib.h>
 #include <string.h>

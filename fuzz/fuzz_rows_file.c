@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An Arrow stream or file from any bytes, as data sets open it: by the heads of its messages. Columns are read one by one and
- * together, twice, and are the same; a failure has a message.
+ * An Arrow stream or file from any bytes, as data sets open it: by the heads of its messages. Columns are read one by
+ * one and together, twice, and are the same; a failure has a message.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -71,6 +71,7 @@ struct folder_files {
     struct folder_builder *b;
     const char *folder;        /* of the metadata, with '/' behind, or "" */
     const struct archive *zip; /* NULL: none */
+    const struct name_index *members; /* of it, by name */
     const char *in_zip;
     const char *zip_path;
 };

@@ -2,7 +2,7 @@
 /* Media columns: by path where they are files, by their bytes where they are members of an archive. */
 #include <string.h>
 
-#include "base/checked.h"
+#include "base/name_index.h"
 #include "builder/builder_folder.h"
 #include "text/text_builder.h"
 
@@ -143,11 +143,10 @@ grebe_status folder_check_name(const char *name, size_t len, struct buf *dst, gr
 
 static grebe_status find_member(const struct folder_files *f, const char *name, size_t *out, grebe_error *err)
 {
-    for (size_t i = 0; i < f->zip->n; i++) {
-        if (strcmp(f->zip->members[i].name, name) == 0 && !f->zip->members[i].is_folder) {
-            *out = i;
-            return GREBE_OK;
-        }
+    const size_t *at = name_index_find(f->members, name);
+    if (at != NULL) {
+        *out = *at;
+        return GREBE_OK;
     }
     char quoted[128];
     return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: expected the member \"%s\", found none", f->zip_path,

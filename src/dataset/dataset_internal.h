@@ -55,6 +55,9 @@ int dataset_find_column(const grebe_dataset *ds, const char *name); /* -1: none 
 /** Rows [begin, end) of the data set, of columns by number (NULL: all). */
 grebe_status dataset_read_rows(const grebe_dataset *ds, int64_t begin, int64_t end, const int *columns, size_t n_columns,
                                struct ArrowArray *out, grebe_error *err);
+/** The same of rows [begin, *end), or of so many fewer (*end is set) as 32-bit offsets count. */
+grebe_status dataset_read_some(const grebe_dataset *ds, int64_t begin, int64_t *end, const int *columns, size_t n_columns,
+                               struct ArrowArray *out, grebe_error *err);
 /** A row at which a batch that is read cheaply may end: behind `row`, at most `most` rows further. */
 int64_t dataset_batch_end(const grebe_dataset *ds, int64_t row, int64_t most);
 

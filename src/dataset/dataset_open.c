@@ -14,13 +14,15 @@
 /* ---- files ---- */
 
 /* The fingerprint that the writer of the first file left in its metadata; NULL: none. */
-static grebe_status stored_fingerprint(const grebe_allocator *a, const struct ArrowSchema *schema, char **out, grebe_error *err)
+static grebe_status stored_fingerprint(const grebe_allocator *a, const struct ArrowSchema *schema, char **out,
+                                       grebe_error *err)
 {
     struct key_value kv;
     struct arena ar = ARENA_INIT(a);
     const struct json_value *v = NULL;
     *out = NULL;
-    if (!schema_metadata_find(schema, "huggingface", &kv) || json_parse(&ar, kv.value, kv.value_len, &v, NULL) != GREBE_OK) {
+    if (!schema_metadata_find(schema, "huggingface", &kv) ||
+        json_parse(&ar, kv.value, kv.value_len, &v, NULL) != GREBE_OK) {
         arena_release(&ar);
         return GREBE_OK;
     }
@@ -35,7 +37,8 @@ static grebe_status stored_fingerprint(const grebe_allocator *a, const struct Ar
 }
 
 /* Files without one: by their names, sizes and times. */
-static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *paths, size_t n, char out[17], grebe_error *err)
+static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *paths, size_t n, char out[17],
+                                         grebe_error *err)
 {
     struct io_store *store = NULL;
     struct buf text = BUF_INIT(ctx->a);
@@ -44,7 +47,8 @@ static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *
         struct io_info info;
         st = io_stat(store, paths[i], &info, err);
         if (st == GREBE_OK) {
-            st = buf_printf(&text, err, "%s\n%" PRIu64 " %" PRId64 "\n", paths[i], info.id.size_bytes, info.id.modified_ns);
+            st = buf_printf(&text, err, "%s\n%" PRIu64 " %" PRId64 "\n", paths[i], info.id.size_bytes,
+                            info.id.modified_ns);
         }
     }
     if (st == GREBE_OK) {
@@ -82,11 +86,13 @@ static grebe_status fit_features(grebe_context *ctx, const struct features *give
     GREBE_TRY(features_to_schema(ctx->a, *out, &types, err));
     for (size_t i = 0; i < n; i++) {
         if (!schema_equal(types.children[i], schema->children[i],
-                          SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
+                          SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE |
+                              SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
             struct buf want = BUF_INIT(ctx->a), have = BUF_INIT(ctx->a);
-            if (type_print(&want, types.children[i], NULL) == GREBE_OK && type_print(&have, schema->children[i], NULL) == GREBE_OK) {
-                st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": expected %.100s by its feature, found %.100s", names[i],
-                                buf_text(&want), buf_text(&have));
+            if (type_print(&want, types.children[i], NULL) == GREBE_OK &&
+                type_print(&have, schema->children[i], NULL) == GREBE_OK) {
+                st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": expected %.100s by its feature, found %.100s",
+                                names[i], buf_text(&want), buf_text(&have));
             } else {
                 st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": the type is not that of its feature", names[i]);
             }
@@ -139,8 +145,8 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_of_files(grebe_context *ctx, const char *const *paths, size_t n, const grebe_dataset_open_options *options,
-                                    grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_of_files(grebe_context *ctx, const char *const *paths, size_t n,
+                                    const grebe_dataset_open_options *options, grebe_dataset **out, grebe_error *err)
 {
     grebe_dataset_open_options o = GREBE_DATASET_OPEN_OPTIONS_INIT;
     GREBE_CHECK_ARG(err, ctx != NULL && paths != NULL && n >= 1 && out != NULL);
@@ -215,8 +221,8 @@ grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, s
     return st;
 }
 
-grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *rows, const char *features, grebe_dataset **out,
-                                   grebe_error *err)
+grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *rows, const char *features,
+                                   grebe_dataset **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     GREBE_CHECK_ARG(err, rows != NULL);
@@ -236,8 +242,8 @@ grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *
         GREBE_TRY(features_from_schema(ctx->a, &plain, true, &f, err));
     }
     GREBE_TRY(collect(ctx, rows, &schema, f, &batches, err));
-    GREBE_TRY(dataset_of_batches(ctx, f, (struct ArrowArray *)(void *)batches.data, batches.len / sizeof(struct ArrowArray), out,
-                                 err));
+    GREBE_TRY(dataset_of_batches(ctx, f, (struct ArrowArray *)(void *)batches.data,
+                                 batches.len / sizeof(struct ArrowArray), out, err));
     f = NULL;
 out:
     stream_release(rows);

@@ -94,7 +94,7 @@ static grebe_status write_shard(struct save *s, const char *path, int64_t begin,
         struct ArrowArray rows;
         int64_t stop = min_i64(end, dataset_batch_end(s->ds, row, s->batch_rows));
         st = call_check(&s->call, err);
-        st = st == GREBE_OK ? dataset_read_rows(s->ds, row, stop, NULL, 0, &rows, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(s->ds, row, &stop, NULL, 0, &rows, err) : st;
         st = st == GREBE_OK ? rows_writer_put(w, &rows, err) : st;
         s->n_done += stop - row;
         tell_progress(s);
@@ -155,7 +155,9 @@ static grebe_status write_set(struct save *s, grebe_error *err)
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->store->ctx->a;
     const grebe_dataset *ds = s->ds;
-    struct saved_state state = { .arena = ARENA_INIT(a), .fingerprint = ds->fingerprint, .split = ds->split, .format = ds->format };
+    struct saved_state state = {
+        .arena = ARENA_INIT(a), .fingerprint = ds->fingerprint, .split = ds->split, .format = ds->format
+    };
     struct buf text = BUF_INIT(a);
     for (size_t i = 0; i < ds->features->top.n_fields; i++) {
         s->has_media = s->has_media || media_are_in(&ds->features->top.fields[i]);
@@ -205,8 +207,8 @@ static grebe_status check_not_own(struct io_store *store, const grebe_dataset *d
             *slash = '\0';
             if (io_stat(store, p, &info, NULL) == GREBE_OK && info.id.device == target.id.device &&
                 info.id.inode == target.id.inode) {
-                st = GREBE_FAIL(err, GREBE_EINVAL, "%s: holds files that this data set reads (%s): save it elsewhere", folder,
-                                ds->files[i]);
+                st = GREBE_FAIL(err, GREBE_EINVAL, "%s: holds files that this data set reads (%s): save it elsewhere",
+                                folder, ds->files[i]);
                 goto out;
             }
         }
@@ -322,8 +324,8 @@ grebe_status grebe_dataset_save_to_disk(const grebe_dataset *ds, const char *pat
     return target_end(&t, st, s.o.is_durable, err);
 }
 
-grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_dataset *const *sets, size_t n, const char *path,
-                                     const grebe_save_options *options, grebe_error *err)
+grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_dataset *const *sets, size_t n,
+                                     const char *path, const grebe_save_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, names != NULL && sets != NULL && n > 0 && path != NULL && path[0] != '\0');
     grebe_status st = GREBE_OK;

@@ -6,8 +6,14 @@
 #include "base/checked.h"
 #include "dataset/dataset_part.h"
 
-int64_t dataset_table_num_rows(const struct dataset_table *t) { return t->block_begin[t->n_blocks]; }
-const struct ArrowSchema *dataset_table_schema(const struct dataset_table *t) { return &t->schema; }
+int64_t dataset_table_num_rows(const struct dataset_table *t)
+{
+    return t->block_begin[t->n_blocks];
+}
+const struct ArrowSchema *dataset_table_schema(const struct dataset_table *t)
+{
+    return &t->schema;
+}
 
 struct dataset_table *dataset_table_keep(struct dataset_table *t)
 {
@@ -35,8 +41,7 @@ void dataset_table_drop(struct dataset_table *t)
 }
 
 grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks,
-                                struct dataset_table **out,
-                       grebe_error *err)
+                                struct dataset_table **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = ctx->a;
@@ -114,7 +119,8 @@ static grebe_status check_types(const struct ArrowSchema *first, const struct ro
     }
     for (int64_t i = 0; i < s->n_children; i++) {
         if (!schema_equal(s->children[i], first->children[i],
-                          SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
+                          SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA |
+                              SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
             return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: column %lld \"%.64s\" is not as in the first file (\"%.64s\")",
                               file->path, (long long)i, s->children[i]->name, first->children[i]->name);
         }
@@ -150,8 +156,8 @@ out:
     return st;
 }
 
-grebe_status dataset_table_of_batches(grebe_context *ctx, const struct ArrowSchema *schema, struct ArrowArray *batches, size_t n,
-                                      struct dataset_table **out, grebe_error *err)
+grebe_status dataset_table_of_batches(grebe_context *ctx, const struct ArrowSchema *schema, struct ArrowArray *batches,
+                                      size_t n, struct dataset_table **out, grebe_error *err)
 {
     struct table_part *p = NULL;
     struct dataset_table *t = NULL;
@@ -264,8 +270,8 @@ grebe_status dataset_table_stack(grebe_context *ctx, const struct dataset_table 
 }
 
 /* Where the blocks of all tables have to be cut: their ends together, ascending, each once. */
-static grebe_status join_cuts(const grebe_allocator *a, const struct dataset_table *const *tables, size_t n, struct buf *cuts,
-                              grebe_error *err)
+static grebe_status join_cuts(const grebe_allocator *a, const struct dataset_table *const *tables, size_t n,
+                              struct buf *cuts, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int64_t at = 0, total = dataset_table_num_rows(tables[0]);
@@ -344,8 +350,9 @@ int64_t dataset_table_batch_end(const struct dataset_table *t, int64_t row)
     return min_i64(end, row + (batch_end - local));
 }
 
-grebe_status dataset_table_each_file(const struct dataset_table *t, grebe_status (*fn)(void *arg, const char *path, grebe_error *err),
-                                     void *arg, grebe_error *err)
+grebe_status dataset_table_each_file(const struct dataset_table *t,
+                                     grebe_status (*fn)(void *arg, const char *path, grebe_error *err), void *arg,
+                                     grebe_error *err)
 {
     size_t n = (size_t)t->schema.n_children;
     const struct table_part *before = NULL;

@@ -31,8 +31,8 @@ static grebe_status pieces_put(struct pieces *p, struct ArrowArray *array, grebe
 }
 
 /* Rows [begin, end) of a block's column, batch by batch. */
-static grebe_status read_source(struct pieces *p, const struct ArrowSchema *schema, const struct table_source *s, int64_t begin,
-                                int64_t end, grebe_error *err)
+static grebe_status read_source(struct pieces *p, const struct ArrowSchema *schema, const struct table_source *s,
+                                int64_t begin, int64_t end, grebe_error *err)
 {
     struct ArrowArray array;
     if (s->part == NULL) {
@@ -55,7 +55,8 @@ static grebe_status read_source(struct pieces *p, const struct ArrowSchema *sche
     return GREBE_OK;
 }
 
-static grebe_status join_pieces(struct pieces *p, const struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
+static grebe_status join_pieces(struct pieces *p, const struct ArrowSchema *schema, struct ArrowArray *out,
+                                grebe_error *err)
 {
     struct ArrowArray *items = (struct ArrowArray *)(void *)p->items.data;
     size_t n = p->items.len / sizeof *items;
@@ -78,8 +79,8 @@ static grebe_status join_pieces(struct pieces *p, const struct ArrowSchema *sche
     return st;
 }
 
-static grebe_status read_column(const struct dataset_table *t, size_t column, int64_t begin, int64_t end, struct ArrowArray *out,
-                                grebe_error *err)
+static grebe_status read_column(const struct dataset_table *t, size_t column, int64_t begin, int64_t end,
+                                struct ArrowArray *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct pieces p = { t->ctx->a, BUF_INIT(t->ctx->a) };
@@ -97,8 +98,8 @@ static grebe_status read_column(const struct dataset_table *t, size_t column, in
     return st == GREBE_OK ? st : error_wrap(err, st, "column \"%.64s\"", t->schema.children[column]->name);
 }
 
-grebe_status dataset_table_read(const struct dataset_table *t, int64_t begin, int64_t end, const int *columns, size_t n_columns,
-                                struct ArrowArray *out, grebe_error *err)
+grebe_status dataset_table_read(const struct dataset_table *t, int64_t begin, int64_t end, const int *columns,
+                                size_t n_columns, struct ArrowArray *out, grebe_error *err)
 {
     const grebe_allocator *a = t->ctx->a;
     size_t n = columns != NULL ? n_columns : (size_t)t->schema.n_children;

@@ -93,7 +93,8 @@ static grebe_status made_put(struct made_column *c, bool is_valid, const void *b
     return st == GREBE_OK ? buf_put_byte(&c->valid, is_valid, err) : st;
 }
 
-static grebe_status made_finish(const grebe_allocator *a, struct made_column *c, struct ArrowArray *out, grebe_error *err)
+static grebe_status made_finish(const grebe_allocator *a, struct made_column *c, struct ArrowArray *out,
+                                grebe_error *err)
 {
     int64_t n = (int64_t)c->valid.len;
     void *p = NULL;
@@ -136,8 +137,8 @@ static const char *base_of(const struct medium *m, size_t *len)
     return p + begin;
 }
 
-static grebe_status put_medium(struct io_store *store, const struct medium *m, struct made_column *bytes, struct made_column *path,
-                               grebe_error *err)
+static grebe_status put_medium(struct io_store *store, const struct medium *m, struct made_column *bytes,
+                               struct made_column *path, grebe_error *err)
 {
     const grebe_allocator *a = store->ctx->a;
     char *name = NULL;
@@ -200,7 +201,8 @@ out:
 }
 
 /* A node is replaced in place by one of its own length; children are looked at as a whole. */
-static grebe_status embed_node(struct io_store *store, const struct feature *f, struct ArrowArray *array, grebe_error *err)
+static grebe_status embed_node(struct io_store *store, const struct feature *f, struct ArrowArray *array,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (!media_are_in(f)) {
@@ -228,8 +230,8 @@ grebe_status media_embed(struct io_store *store, const struct features *f, struc
     return st;
 }
 
-static grebe_status count_node(struct io_store *store, const struct feature *f, const struct ArrowArray *array, int64_t *out,
-                               grebe_error *err)
+static grebe_status count_node(struct io_store *store, const struct feature *f, const struct ArrowArray *array,
+                               int64_t *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (!media_are_in(f)) {
@@ -253,7 +255,8 @@ static grebe_status count_node(struct io_store *store, const struct feature *f, 
             return st;
         }
         /* a file that is not there is named when it is read */
-        if (name != NULL && io_stat(store, name, &info, NULL) == GREBE_OK && info.id.size_bytes < (uint64_t)INT64_MAX / 2 - (uint64_t)*out) {
+        if (name != NULL && io_stat(store, name, &info, NULL) == GREBE_OK &&
+            info.id.size_bytes < (uint64_t)INT64_MAX / 2 - (uint64_t)*out) {
             *out += (int64_t)info.id.size_bytes;
         }
         str_free(store->ctx->a, name);
@@ -261,8 +264,8 @@ static grebe_status count_node(struct io_store *store, const struct feature *f, 
     return st;
 }
 
-grebe_status media_file_bytes(struct io_store *store, const struct features *f, const struct ArrowArray *rows, int64_t *out,
-                              grebe_error *err)
+grebe_status media_file_bytes(struct io_store *store, const struct features *f, const struct ArrowArray *rows,
+                              int64_t *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = 0;

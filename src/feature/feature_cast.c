@@ -222,7 +222,8 @@ static grebe_status cast_array(const struct caster *c, const struct feature *f, 
                                const struct ArrowArray *array, struct ArrowArray *out)
 {
     struct feature levels[6];
-    levels[f->n_dims] = (struct feature){ .kind = FEATURE_VALUE, .type_name = "Value", .name = "", .dtype = f->dtype, .length = -1 };
+    levels[f->n_dims] = (struct feature){ .kind = FEATURE_VALUE, .type_name = "Value", .name = "", .dtype = f->dtype,
+                                          .length = -1 };
     for (int i = 0; i < f->n_dims; i++) {
         levels[i] = (struct feature){ .kind = FEATURE_LIST, .type_name = "List", .name = "", .length = -1,
                                       .child = &levels[i + 1] };

@@ -23,8 +23,9 @@ static grebe_status sync_parent(const grebe_allocator *a, const char *path, greb
         close(fd);
     }
     str_free(a, parent);
-    return failed == 0 ? GREBE_OK
-                       : GREBE_FAIL_SYS(err, GREBE_EUNKNOWN_OUTCOME, failed, "%s: is named, its folder cannot be synced", path);
+    return failed == 0
+               ? GREBE_OK
+               : GREBE_FAIL_SYS(err, GREBE_EUNKNOWN_OUTCOME, failed, "%s: is named, its folder cannot be synced", path);
 }
 
 grebe_status io_folder_publish(const char *made, const char *path, bool is_durable, bool *was_there, grebe_error *err)
@@ -72,7 +73,7 @@ static grebe_status remove_entry(void *arg, const char *name, enum io_kind kind,
     grebe_status st = buf_printf(&path, err, "%s/%s", r->path, name);
     if (st == GREBE_OK) {
         const char *text = buf_text(&path);
-        st = text == NULL ? mem_fail(err, path.len, name)
+        st = text == NULL        ? mem_fail(err, path.len, name)
              : kind == IO_FOLDER ? remove_tree(r->store, text, r->depth + 1, err)
                                  : io_remove(r->store, text, err);
     }

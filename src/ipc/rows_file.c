@@ -11,15 +11,18 @@ struct opened {
     struct rows_file head;
     atomic_uint refs;
     struct region *region;
-    struct ipc_file *file;        /* NULL: batches are held */
-    size_t *places;               /* shape [n_batches]: of a batch with rows among all of the file */
-    int64_t *begin;               /* shape [n_batches + 1] */
-    struct array_shared **held;   /* shape [n_batches]: a stream whose dictionaries change, read from front to back */
-    size_t capacity;              /* of the three above */
-    bool *is_plain;               /* shape [columns]: types of the file are those of head.schema */
+    struct ipc_file *file;      /* NULL: batches are held */
+    size_t *places;             /* shape [n_batches]: of a batch with rows among all of the file */
+    int64_t *begin;             /* shape [n_batches + 1] */
+    struct array_shared **held; /* shape [n_batches]: a stream whose dictionaries change, read from front to back */
+    size_t capacity;            /* of the three above */
+    bool *is_plain;             /* shape [columns]: types of the file are those of head.schema */
 };
 
-static struct opened *opened_of(struct rows_file *f) { return (struct opened *)f; }
+static struct opened *opened_of(struct rows_file *f)
+{
+    return (struct opened *)f;
+}
 
 /* ---- opening ---- */
 
@@ -209,7 +212,8 @@ out:
     return st;
 }
 
-grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out, grebe_error *err)
+grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out,
+                            grebe_error *err)
 {
     return open_named(ctx, path, NULL, in_memory, out, err);
 }
@@ -262,8 +266,8 @@ static grebe_status view_held(struct opened *o, size_t i, const int *columns, si
         return mem_fail(err, n * sizeof *views, "columns");
     }
     for (size_t k = 0; k < n && st == GREBE_OK; k++) {
-        st = array_view(o->held[i], rows->children[columns != NULL ? (size_t)columns[k] : k], 0, rows->length, &views[k],
-                        err);
+        st = array_view(o->held[i], rows->children[columns != NULL ? (size_t)columns[k] : k], 0, rows->length,
+                        &views[k], err);
     }
     if (st == GREBE_OK) {
         st = array_struct(a, rows->length, views, n, out, err);
@@ -327,4 +331,7 @@ grebe_status rows_file_batch(struct rows_file *f, size_t i, const int *columns, 
     return error_wrap(err, st, "%s", f->path);
 }
 
-struct region *rows_file_bytes(const struct rows_file *f) { return ((const struct opened *)f)->region; }
+struct region *rows_file_bytes(const struct rows_file *f)
+{
+    return ((const struct opened *)f)->region;
+}

@@ -102,12 +102,12 @@ static grebe_status choose(struct load_plan *p, const char *name, const char *ba
         }
     }
     if (out->folder == NULL) {
-        return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such folder, and nothing of it%s%s is in the cache (nothing is fetched from a hub)",
-                          name, asked != NULL ? " with the config " : "", asked != NULL ? asked : "");
+        return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such folder, nor is it%s%s in the cache, and nothing is fetched from a hub", name,
+                          asked != NULL ? " with the config " : "", asked != NULL ? asked : "");
     }
     if (other != NULL && strcmp(out->config, "default") != 0) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: several configs are in the cache, such as \"%s\" and \"%s\": expected the name of one",
-                          name, out->config, other);
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: the name of a config is missing: the cache has \"%s\" and \"%s\"", name,
+                          out->config, other);
     }
     return GREBE_OK;
 }
@@ -135,7 +135,7 @@ grebe_status load_cached(grebe_context *ctx, const char *name, const grebe_load_
 {
     grebe_status st = GREBE_OK;
     struct candidate best;
-    struct load_files files;
+    struct load_files files = { NULL, 0, 0 };
     const char *base = NULL;
     *plan = NULL;
     *out = NULL;

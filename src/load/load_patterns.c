@@ -404,7 +404,7 @@ grebe_status load_patterns_default(struct arena *ar, struct io_store *store, con
 {
     static const char *const logs[] = { "**/*.eval" }, *const harbor[] = { "**/task.toml", "**/instruction.md" },
                              *const all_files[] = { "**" };
-    struct load_files all;
+    struct load_files all = { NULL, 0, 0 };
     *out = (struct load_pattern_set){ NULL, 0, true };
     grebe_status st = load_walk(ar, store, base, 0, &all, err);
     struct look l = { ar, base, &all, err };

@@ -153,6 +153,48 @@ static void places_of_text_kinds(void **state)
     check_kind(f, "xml", "a.xml", make_text(), NULL, 1, 1);
 }
 
+/* Labels as numbers, which no block is expected to have: all blocks are read by their own types, and the next ones as those. */
+static void blocks_of_other_types(void **state)
+{
+    struct fixture *f = *state;
+    struct features *features = NULL;
+    struct case_rows rows = CASE_ROWS_INIT;
+    struct opened o;
+    grebe_error err;
+    char path[1024];
+    static const char json[] = "{\"a\": {\"names\": [\"n0\", \"n1\", \"n2\"], \"_type\": \"ClassLabel\"}, "
+                               "\"b\": {\"dtype\": \"int8\", \"_type\": \"Value\"}}";
+    char *text = calloc(1, 16384);
+    for (int i = 0; i < 200; i++) {
+        char line[64];
+        snprintf(line, sizeof line, i == 90 ? "{\"a\": \"n2\", \"b\": %d}\n" : "{\"a\": 2, \"b\": %d}\n", i % 100);
+        strcat(text, line);
+    }
+    snprintf(path, sizeof path, "%s/a.jsonl", f->folder);
+    test_write_file(path, text, strlen(text));
+    free(text);
+    assert_ok(features_from_json(mem_system(), json, strlen(json), &features, &err));
+    memset(&o, 0, sizeof o);
+    o.arena = ARENA_INIT(mem_system());
+    o.paths[0] = path;
+    o.files = (struct builder_files){ "train", o.paths, 1 };
+    static const char options[] = "{\"chunksize\": 100}";
+    assert_ok(json_parse(&o.arena, options, strlen(options), &o.options, &err));
+    o.request = (struct builder_request){ .splits = &o.files, .n_splits = 1, .options = o.options, .features = features };
+    assert_ok(builder_open(f->ctx, builder_find("json"), &o.request, &o.b, &err));
+    read_rows(&o, -1, &rows);
+    assert_int_equal(rows_n(&rows), 200);
+    for (int i = 0; i < 200; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "{\"a\": 2, \"b\": %d}\n", i % 100);
+        assert_memory_equal(rows_from(&rows, (size_t)i), line, strlen(line));
+    }
+    check_places(o.b, 0, 0);
+    rows_release(&rows);
+    close_one(&o);
+    features_free(features);
+}
+
 static void places_of_files(void **state)
 {
     static const struct {
@@ -459,6 +501,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(places_of_text_kinds, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(blocks_of_other_types, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(places_of_files, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(parts_of_parquet, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters_skip_groups, fixture_set_up, fixture_tear_down),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions over rows: what becomes of columns and types, parts and their files, failures. */
-#include "dataset_case.h"
 #include "dataset/map_suffix.h"
+#include "dataset_case.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -9,16 +9,20 @@
 /* What the function of a test does. */
 struct job {
     const char *name, *other; /* column given; a second one */
-    const char *format;       /* "l": id * 2; "i": id; "n": nulls; "u": text; "mixed": null in the first 10 rows, then id */
+    const char *format; /* "l": id * 2; "i": id; "n": nulls; "u": text; "mixed": null in the first 10 rows, then id */
     int32_t kind;
     int64_t fail_at, nothing_from, nothing_to; /* rows; -1: none */
-    int64_t give; /* rows given for a batch; -1: as many */
+    int64_t give;                              /* rows given for a batch; -1: as many */
     atomic_int n_calls, n_rows;
 };
 
-#define JOB_INIT { .name = "x", .format = "l", .fail_at = -1, .nothing_from = -1, .nothing_to = -1, .give = -1 }
+#define JOB_INIT                                                                                                       \
+    {                                                                                                                  \
+        .name = "x", .format = "l", .fail_at = -1, .nothing_from = -1, .nothing_to = -1, .give = -1                    \
+    }
 
-static void put_column(const char *format, const char *name, int64_t first, int64_t n, struct ArrowSchema *schema, struct ArrowArray *out)
+static void put_column(const char *format, const char *name, int64_t first, int64_t n, struct ArrowSchema *schema,
+                       struct ArrowArray *out)
 {
     grebe_error err;
     const grebe_allocator *a = mem_system();
@@ -66,7 +70,8 @@ static grebe_status apply(void *ctx, const grebe_map_input *in, grebe_map_output
     }
     if (in->schema->n_children > 0 && in->rows->length > 0 && strcmp(in->schema->children[0]->name, "id") == 0) {
         const struct ArrowArray *id = in->rows->children[0];
-        if (((const int64_t *)id->buffers[1])[id->offset] != first && ((const int64_t *)id->buffers[1])[id->offset] >= 0) {
+        if (((const int64_t *)id->buffers[1])[id->offset] != first &&
+            ((const int64_t *)id->buffers[1])[id->offset] >= 0) {
             first = ((const int64_t *)id->buffers[1])[id->offset]; /* a mapped data set */
         }
     }
@@ -209,10 +214,12 @@ static void knows_nothing_from_something(void **state)
     assert_ptr_equal(out, ds);
     grebe_dataset_free(out);
     job.nothing_to = 10;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "row 10: the function gave something after row 0");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "row 10: the function gave something after row 0");
     job.nothing_from = 10;
     job.nothing_to = 100;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "row 10: the function gave nothing after row 0");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "row 10: the function gave nothing after row 0");
     m.n_parts = 5;
     assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "nothing");
     assert_null(out);
@@ -238,7 +245,8 @@ static void counts_rows(void **state)
     m.drop_last_batch = false;
     m.n_parts = 0;
     job.give = 3;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "rows 0 to 9: the function gave 3 rows for 10");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "rows 0 to 9: the function gave 3 rows for 10");
     job.kind = GREBE_MAP_REPLACE;
     assert_ok(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err));
     assert_int_equal(out->n_rows, 9);
@@ -372,7 +380,8 @@ static void completes_what_was_interrupted(void **state)
     m.n_parts = 7;
     m.function_id = "fails";
     job.fail_at = 42; /* in the fifth part: four are written */
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, &o, &out, &err), GREBE_EINVAL, "rows 40 to 44: does not like it");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, &o, &out, &err), GREBE_EINVAL,
+                 "rows 40 to 44: does not like it");
     assert_null(out);
     assert_int_equal(n_files(path, "cache-"), 4);
     assert_int_equal(n_files(path, "tmp"), 0);
@@ -458,7 +467,8 @@ static void filters(void **state)
     assert_fails(grebe_dataset_filter(out, "ids < 0", NULL, &again, &err), GREBE_ENOTFOUND, "ids");
     job.fail_at = 20;
     m.function_id = NULL;
-    assert_fails(grebe_dataset_filter_fn(ds, keep_even, &job, &m, NULL, &again, &err), GREBE_EINVAL, "rows 18 to 26: id 20");
+    assert_fails(grebe_dataset_filter_fn(ds, keep_even, &job, &m, NULL, &again, &err), GREBE_EINVAL,
+                 "rows 18 to 26: id 20");
     grebe_dataset_free(out);
     grebe_dataset_free(shuffled);
     grebe_dataset_free(ds);

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static const char three[] = "[{\"id\": 0, \"a\": 2, \"s\": \"xY\"}, {\"id\": 1, \"a\": null, \"s\": null}, {\"id\": 2, \"a\": 5, \"s\": \"é\"}]";
+static const char three[] = "[{\"id\": 0, \"a\": 2, \"s\": \"xY\"}, {\"id\": 1, \"a\": null, \"s\": null}, {\"id\": 2, "
+                            "\"a\": 5, \"s\": \"é\"}]";
 
 static void computes_columns(void **state)
 {
@@ -13,18 +14,19 @@ static void computes_columns(void **state)
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
     static const grebe_computed_column columns[] = {
-        { "b", "a + id * 2" }, { "n", "length(s)" },     { "a", "upper(s)" },      { "big", "a > 2" },
-        { "c", "id" },         { "half", "a / 2" },      { "lit", "'k'" },         { "low", "lower(s)" },
-        { "is", "s is null" }, { "none", "null" },
+        { "b", "a + id * 2" }, { "n", "length(s)" }, { "a", "upper(s)" },   { "big", "a > 2" },    { "c", "id" },
+        { "half", "a / 2" },   { "lit", "'k'" },     { "low", "lower(s)" }, { "is", "s is null" }, { "none", "null" },
     };
     assert_ok(grebe_dataset_map_expr(ds, columns, 10, NULL, &out, &err));
-    assert_lines(out,
-                 "{\"id\": 0, \"a\": \"XY\", \"s\": \"xY\", \"b\": 2, \"n\": 2, \"big\": false, \"c\": 0, \"half\": 1.0, \"lit\": \"k\", "
-                 "\"low\": \"xy\", \"is\": false, \"none\": null}\n"
-                 "{\"id\": 1, \"a\": null, \"s\": null, \"b\": null, \"n\": null, \"big\": null, \"c\": 1, \"half\": null, \"lit\": \"k\", "
-                 "\"low\": null, \"is\": true, \"none\": null}\n"
-                 "{\"id\": 2, \"a\": \"é\", \"s\": \"é\", \"b\": 9, \"n\": 1, \"big\": true, \"c\": 2, \"half\": 2.5, \"lit\": \"k\", "
-                 "\"low\": \"é\", \"is\": false, \"none\": null}\n");
+    assert_lines(out, "{\"id\": 0, \"a\": \"XY\", \"s\": \"xY\", \"b\": 2, \"n\": 2, \"big\": false, \"c\": 0, "
+                      "\"half\": 1.0, \"lit\": \"k\", "
+                      "\"low\": \"xy\", \"is\": false, \"none\": null}\n"
+                      "{\"id\": 1, \"a\": null, \"s\": null, \"b\": null, \"n\": null, \"big\": null, \"c\": 1, "
+                      "\"half\": null, \"lit\": \"k\", "
+                      "\"low\": null, \"is\": true, \"none\": null}\n"
+                      "{\"id\": 2, \"a\": \"é\", \"s\": \"é\", \"b\": 9, \"n\": 1, \"big\": true, \"c\": 2, \"half\": "
+                      "2.5, \"lit\": \"k\", "
+                      "\"low\": \"é\", \"is\": false, \"none\": null}\n");
     assert_string_equal(features_find(out->features, "b")->dtype, "int64");
     assert_string_equal(features_find(out->features, "big")->dtype, "bool");
     grebe_dataset_free(out);
@@ -42,8 +44,8 @@ static void renames_and_removes(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
-    static const grebe_column_rename names[] = { { "a", "s" }, { "s", "a" } }, clash = { "a", "s" }, empty = { "a", "" },
-                                     none = { "x", "y" };
+    static const grebe_column_rename names[] = { { "a", "s" }, { "s", "a" } }, clash = { "a", "s" },
+                                     empty = { "a", "" }, none = { "x", "y" };
     static const char *const b[] = { "s", "id" }, *const x[] = { "x" }, *const twice[] = { "s", "s" };
     assert_ok(grebe_dataset_rename_columns(ds, names, 2, NULL, &out, &err)); /* both at once */
     assert_string_equal(out->columns[1], "s");
@@ -84,16 +86,19 @@ static void concatenates(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *x = set_of_text(f->ctx, "[{\"a\": 1, \"b\": \"p\"}, {\"a\": 2, \"b\": \"q\"}]");
-    grebe_dataset *y = set_of_text(f->ctx, "[{\"b\": \"r\", \"c\": true}]"), *z = set_of_text(f->ctx, "[{\"a\": \"t\"}]");
+    grebe_dataset *y = set_of_text(f->ctx, "[{\"b\": \"r\", \"c\": true}]"),
+                  *z = set_of_text(f->ctx, "[{\"a\": \"t\"}]");
     grebe_dataset *none = set_of_text(f->ctx, "[]"), *out = NULL, *more = NULL;
     const grebe_dataset *sets[] = { x, none, y }, *bad[] = { x, z }, *wide[] = { x, y };
     assert_ok(grebe_dataset_concatenate(sets, 3, 0, &out, &err));
-    assert_lines(out, "{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n{\"a\": null, \"b\": \"r\", \"c\": true}\n");
+    assert_lines(out, "{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n{\"a\": null, "
+                      "\"b\": \"r\", \"c\": true}\n");
     struct buf text = lines_of(out, 2); /* taken one by one, too */
     buf_release(&text);
     static const int64_t rows[] = { 2, 0, 2, -1, 1 };
     assert_ok(grebe_dataset_select(out, rows, 5, NULL, &more, &err));
-    assert_lines(more, "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": null, \"b\": \"r\", \"c\": true}\n"
+    assert_lines(more, "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": null, "
+                       "\"b\": \"r\", \"c\": true}\n"
                        "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n");
     grebe_dataset_free(more);
     grebe_dataset_free(out);
@@ -137,9 +142,13 @@ static void casts(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
-    assert_ok(grebe_dataset_cast(ds, "{\"s\": {\"dtype\": \"string\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"string\", \"_type\": \"Value\"}, "
-                                     "\"id\": {\"names\": [\"n\", \"p\", \"q\"], \"_type\": \"ClassLabel\"}}", NULL, &out, &err));
-    assert_lines(out, "{\"s\": \"xY\", \"a\": \"2\", \"id\": 0}\n{\"s\": null, \"a\": null, \"id\": 1}\n{\"s\": \"é\", \"a\": \"5\", \"id\": 2}\n");
+    assert_ok(grebe_dataset_cast(
+        ds,
+        "{\"s\": {\"dtype\": \"string\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"string\", \"_type\": \"Value\"}, "
+        "\"id\": {\"names\": [\"n\", \"p\", \"q\"], \"_type\": \"ClassLabel\"}}",
+        NULL, &out, &err));
+    assert_lines(out, "{\"s\": \"xY\", \"a\": \"2\", \"id\": 0}\n{\"s\": null, \"a\": null, \"id\": 1}\n{\"s\": \"é\", "
+                      "\"a\": \"5\", \"id\": 2}\n");
     assert_int_equal(features_find(out->features, "id")->n_names, 3);
     grebe_dataset *aligned = NULL, *rows = NULL;
     assert_ok(grebe_dataset_align_labels(out, "id", "{\"Q\": 0, \"N\": 2, \"P\": 1}", NULL, &aligned, &err));
@@ -150,9 +159,14 @@ static void casts(void **state)
     grebe_dataset_free(aligned);
     assert_fails(grebe_dataset_align_labels(out, "id", "{\"Q\": 0}", NULL, &aligned, &err), GREBE_EINVAL, "\"n\"");
     grebe_dataset_free(out);
-    assert_fails(grebe_dataset_cast(ds, "{\"a\": {\"dtype\": \"int8\", \"_type\": \"Value\"}}", NULL, &out, &err), GREBE_EINVAL, "features");
-    assert_fails(grebe_dataset_cast(ds, "{\"id\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, "
-                                        "\"s\": {\"dtype\": \"int64\", \"_type\": \"Value\"}}", NULL, &out, &err), GREBE_ESCHEMA, "\"s\"");
+    assert_fails(grebe_dataset_cast(ds, "{\"a\": {\"dtype\": \"int8\", \"_type\": \"Value\"}}", NULL, &out, &err),
+                 GREBE_EINVAL, "features");
+    assert_fails(grebe_dataset_cast(ds,
+                                    "{\"id\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, \"a\": {\"dtype\": "
+                                    "\"int64\", \"_type\": \"Value\"}, "
+                                    "\"s\": {\"dtype\": \"int64\", \"_type\": \"Value\"}}",
+                                    NULL, &out, &err),
+                 GREBE_ESCHEMA, "\"s\"");
     grebe_dataset_free(ds);
 }
 
@@ -188,7 +202,10 @@ static void flattens_structs(void **state)
     grebe_dataset_dict_free(dict);
 }
 
-static int to_buf(void *ctx, const void *bytes, size_t len) { return buf_put(ctx, bytes, len, NULL) == GREBE_OK ? 0 : ENOMEM; }
+static int to_buf(void *ctx, const void *bytes, size_t len)
+{
+    return buf_put(ctx, bytes, len, NULL) == GREBE_OK ? 0 : ENOMEM;
+}
 
 static void packs(void **state)
 {
@@ -251,16 +268,18 @@ static void embeds_media(void **state)
     char path[300], json[900], saved[300];
     snprintf(path, sizeof path, "%s/picture.png", f->folder);
     test_write_file(path, "PNG!", 4);
-    snprintf(json, sizeof json, "[{\"image\": \"%s\"}, {\"image\": null}, {\"image\": \"https://example.org/p.png\"}]", path);
+    snprintf(json, sizeof json, "[{\"image\": \"%s\"}, {\"image\": null}, {\"image\": \"https://example.org/p.png\"}]",
+             path);
     grebe_dataset *text = set_of_text(f->ctx, json), *ds = NULL;
     assert_ok(grebe_dataset_cast(text, "{\"image\": {\"_type\": \"Image\"}}", NULL, &ds, &err));
     snprintf(saved, sizeof saved, "%s/media", f->folder);
     assert_ok(grebe_dataset_save_to_disk(ds, saved, NULL, &err));
     grebe_dataset_dict *dict = NULL;
     assert_ok(grebe_dataset_load_from_disk(f->ctx, saved, NULL, &dict, &err));
-    assert_lines(grebe_dataset_dict_get(dict, 0), "{\"image\": {\"bytes\": {\"$b64\": \"UE5HIQ==\"}, \"path\": \"picture.png\"}}\n"
-                                                  "{\"image\": null}\n"
-                                                  "{\"image\": {\"bytes\": null, \"path\": \"https://example.org/p.png\"}}\n");
+    assert_lines(grebe_dataset_dict_get(dict, 0),
+                 "{\"image\": {\"bytes\": {\"$b64\": \"UE5HIQ==\"}, \"path\": \"picture.png\"}}\n"
+                 "{\"image\": null}\n"
+                 "{\"image\": {\"bytes\": null, \"path\": \"https://example.org/p.png\"}}\n");
     grebe_dataset_dict_free(dict);
     grebe_dataset_free(ds);
     grebe_dataset_free(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets when memory is short, when a writer dies, when texts are many; fingerprints of whole calls. */
-#include "dataset_case.h"
 #include "dataset/dataset_state.h"
+#include "dataset_case.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -200,8 +200,9 @@ static void names_results_as_the_library_does(void **state)
 {
     struct fixture *f = *state;
     grebe_error err;
-    grebe_dataset *made = set_of_text(f->ctx, "[{\"a\": 3, \"b\": \"x\"}, {\"a\": 1, \"b\": \"y\"}, {\"a\": 2, \"b\": \"x\"}, "
-                                              "{\"a\": 5, \"b\": \"y\"}, {\"a\": 4, \"b\": \"x\"}, {\"a\": 6, \"b\": \"z\"}]");
+    grebe_dataset *made =
+        set_of_text(f->ctx, "[{\"a\": 3, \"b\": \"x\"}, {\"a\": 1, \"b\": \"y\"}, {\"a\": 2, \"b\": \"x\"}, "
+                            "{\"a\": 5, \"b\": \"y\"}, {\"a\": 4, \"b\": \"x\"}, {\"a\": 6, \"b\": \"z\"}]");
     grebe_dataset *ds = NULL, *out = NULL, *test = NULL;
     grebe_dataset_labels labels = { .fingerprint = "0123456789abcdef" };
     assert_ok(grebe_dataset_with(made, &labels, &ds, &err));
@@ -327,7 +328,10 @@ static void sorts_many_rows(void **state)
     for (int64_t i = 0; i < N; i++) {
         uint64_t r = test_random(&f->seed);
         struct sortable *s = &expected[i];
-        *s = (struct sortable){ i, (int64_t)(r % 7) - 3, (double)((int64_t)(r >> 8 & 255) - 128) * 0.5, r % 11 == 0 ? 1 : r % 13 == 0 ? 2 : 0 };
+        *s = (struct sortable){ i, (int64_t)(r % 7) - 3, (double)((int64_t)(r >> 8 & 255) - 128) * 0.5,
+                                r % 11 == 0   ? 1
+                                : r % 13 == 0 ? 2
+                                              : 0 };
         ((int64_t *)id)[i] = i;
         ((int64_t *)va)[i] = s->a;
         ((double *)vf)[i] = s->state == 1 ? (double)NAN : s->f == 0 && (r & 1) ? -0.0 : s->f;
@@ -401,9 +405,12 @@ static void holds_three_gigabytes_of_text(void **state)
     assert_ok(grebe_dataset_shuffle(ds, (grebe_seed){ &seed, 1 }, NULL, &mixed, &err));
     struct ArrowArray rows;
     assert_fails(grebe_dataset_read(mixed, 0, mixed->n_rows, NULL, 0, &rows, &err), GREBE_ELIMIT, "32-bit");
-    assert_ok(grebe_dataset_sort(mixed, (grebe_sort_key[]){ { "text", true }, { "id", false } }, 2, false, NULL, &out, &err));
+    assert_ok(
+        grebe_dataset_sort(mixed, (grebe_sort_key[]){ { "text", true }, { "id", false } }, 2, false, NULL, &out, &err));
     assert_ok(grebe_dataset_read(out, 0, 2, NULL, 0, &rows, &err));
-    assert_int_equal(((const char *)rows.children[1]->buffers[2])[((const int32_t *)rows.children[1]->buffers[1])[rows.children[1]->offset]], 'z');
+    assert_int_equal(((const char *)rows.children[1]
+                          ->buffers[2])[((const int32_t *)rows.children[1]->buffers[1])[rows.children[1]->offset]],
+                     'z');
     array_release(&rows);
     grebe_dataset_free(out);
     static const grebe_computed_column computed = { "n", "length(text)" };

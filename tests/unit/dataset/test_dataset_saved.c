@@ -139,7 +139,8 @@ static void writes_the_same_bytes(void **state)
             continue;
         }
         char from[512], to[512], x[600], y[600];
-        snprintf(from, sizeof from, "%s%s", CASES "saved/", text_of(c, "path") != NULL ? text_of(c, "path") : text_of(c, "case"));
+        snprintf(from, sizeof from, "%s%s", CASES "saved/",
+                 text_of(c, "path") != NULL ? text_of(c, "path") : text_of(c, "case"));
         snprintf(to, sizeof to, "%s/%s", f->folder, text_of(c, "case"));
         grebe_dataset *ds = load(f->ctx, from, false);
         grebe_save_options o = GREBE_SAVE_OPTIONS_INIT;
@@ -174,7 +175,6 @@ static void writes_the_same_bytes(void **state)
     assert_true(n >= 20);
     arena_release(&g.arena);
 }
-
 
 static void replaces_whole_folders(void **state)
 {
@@ -246,7 +246,8 @@ static void saves_splits(void **state)
     grebe_dataset *sets[2] = { made_set(f->ctx, 6, 4), made_set(f->ctx, 3, 4) };
     static const char *const names[] = { "train", "test" }, *const bad[] = { "train", "../test" };
     snprintf(path, sizeof path, "%s/splits", f->folder);
-    assert_fails(grebe_dataset_save_dict(bad, (const grebe_dataset *const *)sets, 2, path, NULL, &err), GREBE_EINVAL, "../test");
+    assert_fails(grebe_dataset_save_dict(bad, (const grebe_dataset *const *)sets, 2, path, NULL, &err), GREBE_EINVAL,
+                 "../test");
     assert_ok(grebe_dataset_save_dict(names, (const grebe_dataset *const *)sets, 2, path, NULL, &err));
     size_t len = 0;
     char file[600];
