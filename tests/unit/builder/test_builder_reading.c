@@ -178,7 +178,7 @@ static void blocks_of_other_types(void **state)
     o.arena = ARENA_INIT(mem_system());
     o.paths[0] = path;
     o.files = (struct builder_files){ "train", o.paths, 1 };
-    static const char options[] = "{\"chunksize\": 100}";
+    static const char options[] = "{\"chunksize\": 24}"; /* a line each */
     assert_ok(json_parse(&o.arena, options, strlen(options), &o.options, &err));
     o.request = (struct builder_request){ .splits = &o.files, .n_splits = 1, .options = o.options, .features = features };
     assert_ok(builder_open(f->ctx, builder_find("json"), &o.request, &o.b, &err));
