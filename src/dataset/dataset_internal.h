@@ -69,4 +69,8 @@ grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, s
 grebe_status dataset_join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
                           grebe_error *err);
 
+/** Whether columns of the schema are of the features' types, in their order. GREBE_ESCHEMA. */
+grebe_status dataset_check_types(grebe_context *ctx, const struct features *f, const struct ArrowSchema *schema,
+                                 grebe_error *err);
+
 #endif

@@ -199,6 +199,8 @@ static grebe_status take_file(struct transform *t, const char *path, const struc
     }
     grebe_status st = features_project(t->ds->ctx->a, to, names, NULL, n, &d.features, err);
     st = st == GREBE_OK ? dataset_table_of_files(t->ds->ctx, &path, 1, false, &d.table, err) : st;
+    st = st == GREBE_OK ? dataset_check_types(t->ds->ctx, to, dataset_table_schema(d.table), err) : st;
+    st = st == GREBE_OK ? st : error_wrap(err, st, "%s", path);
     if (st == GREBE_OK) {
         st = dataset_derive(t->ds, &d, t->fingerprint, out, err);
     }

@@ -33,8 +33,9 @@ static grebe_status expr_step_describe(const struct batch_step *self, struct buf
 }
 
 /* Column i over rows of the schema: its type, and with rows its values. */
-static grebe_status compute(const struct expr_step *e, const grebe_allocator *a, size_t i, const struct ArrowSchema *schema,
-                            const struct ArrowArray *rows, struct ArrowSchema *type, struct ArrowArray *out, grebe_error *err)
+static grebe_status compute(const struct expr_step *e, const grebe_allocator *a, size_t i,
+                            const struct ArrowSchema *schema, const struct ArrowArray *rows, struct ArrowSchema *type,
+                            struct ArrowArray *out, grebe_error *err)
 {
     struct expr *x = NULL;
     const struct ArrowArray **arrays = NULL;
@@ -63,7 +64,8 @@ out:
 
 /* All of them as a struct type, and with rows as a struct array. */
 static grebe_status compute_all(const struct expr_step *e, const grebe_allocator *a, const struct ArrowSchema *schema,
-                                const struct ArrowArray *rows, struct ArrowSchema *types, struct ArrowArray *out, grebe_error *err)
+                                const struct ArrowArray *rows, struct ArrowSchema *types, struct ArrowArray *out,
+                                grebe_error *err)
 {
     struct ArrowArray *columns = mem_alloc_zero(a, e->n * sizeof *columns);
     if (columns == NULL) {
@@ -83,12 +85,12 @@ static grebe_status compute_all(const struct expr_step *e, const grebe_allocator
     return st;
 }
 
-static grebe_status expr_step_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                                  grebe_error *err)
+static grebe_status expr_step_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                                  struct rows *out, grebe_error *err)
 {
     const struct expr_step *e = (const struct expr_step *)self;
-    struct ArrowArray rows = {0}, computed = {0};
-    struct ArrowSchema types = {0};
+    struct ArrowArray rows = { 0 }, computed = { 0 };
+    struct ArrowSchema types = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(rows_array(in, &rows, err));
     st = compute_all(e, ctx->a, &in->type->schema, &rows, &types, &computed, err);
@@ -104,8 +106,8 @@ out:
     return st;
 }
 
-static grebe_status expr_step_new(const grebe_allocator *a, const grebe_computed_column *columns, size_t n, struct expr_step **out,
-                                  grebe_error *err)
+static grebe_status expr_step_new(const grebe_allocator *a, const grebe_computed_column *columns, size_t n,
+                                  struct expr_step **out, grebe_error *err)
 {
     struct expr_step *e = mem_alloc_zero(a, sizeof *e);
     if (e == NULL) {
@@ -120,7 +122,8 @@ static grebe_status expr_step_new(const grebe_allocator *a, const grebe_computed
     e->n = n;
     e->names = arena_array(&e->arena, n, sizeof *e->names);
     e->exprs = arena_array(&e->arena, n, sizeof *e->exprs);
-    grebe_status st = e->names == NULL || e->exprs == NULL ? mem_fail(err, n * sizeof *e->names, "expressions") : GREBE_OK;
+    grebe_status st =
+        e->names == NULL || e->exprs == NULL ? mem_fail(err, n * sizeof *e->names, "expressions") : GREBE_OK;
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         e->names[i] = arena_str(&e->arena, columns[i].name, strlen(columns[i].name));
         e->exprs[i] = arena_str(&e->arena, columns[i].expr, strlen(columns[i].expr));
@@ -142,10 +145,11 @@ static grebe_status expr_step_new(const grebe_allocator *a, const grebe_computed
 }
 
 /* Columns as known before, and those computed. */
-static grebe_status computed_features(const grebe_iterable *it, const struct expr_step *e, struct features **out, grebe_error *err)
+static grebe_status computed_features(const grebe_iterable *it, const struct expr_step *e, struct features **out,
+                                      grebe_error *err)
 {
     const grebe_allocator *a = it->ctx->a;
-    struct ArrowSchema schema = {0}, types = {0};
+    struct ArrowSchema schema = { 0 }, types = { 0 };
     struct features *computed = NULL;
     grebe_status st = GREBE_OK;
     GREBE_TRY(features_to_schema(a, it->features, &schema, err));
@@ -159,8 +163,8 @@ out:
     return st;
 }
 
-grebe_status grebe_iterable_map_expr(const grebe_iterable *it, const grebe_computed_column *columns, size_t n, grebe_iterable **out,
-                                     grebe_error *err)
+grebe_status grebe_iterable_map_expr(const grebe_iterable *it, const grebe_computed_column *columns, size_t n,
+                                     grebe_iterable **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, it != NULL && columns != NULL && n > 0 && out != NULL);
     struct expr_step *e = NULL;

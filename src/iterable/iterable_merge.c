@@ -32,10 +32,10 @@ struct merging {
     struct buf arrays; /* struct ArrowArray: owned */
 };
 
-static grebe_status merge_put(struct merging *m, const struct ArrowSchema *field, struct array_shared *data, int64_t child,
-                              int64_t begin, int64_t n, grebe_error *err)
+static grebe_status merge_put(struct merging *m, const struct ArrowSchema *field, struct array_shared *data,
+                              int64_t child, int64_t begin, int64_t n, grebe_error *err)
 {
-    struct ArrowArray one = {0};
+    struct ArrowArray one = { 0 };
     grebe_status st = array_view(data, array_shared_get(data)->children[child], begin, n, &one, err);
     if (st == GREBE_OK) {
         st = buf_put(&m->arrays, &one, sizeof one, err);
@@ -49,8 +49,9 @@ static grebe_status merge_put(struct merging *m, const struct ArrowSchema *field
 }
 
 /* Columns that stay, in their places; those of the result over them or behind. result: n rows. */
-static grebe_status merge_columns(struct merging *m, const struct rows *in, const char *const *removed, size_t n_removed,
-                                  const struct ArrowSchema *schema, struct array_shared *result, int64_t n, grebe_error *err)
+static grebe_status merge_columns(struct merging *m, const struct rows *in, const char *const *removed,
+                                  size_t n_removed, const struct ArrowSchema *schema, struct array_shared *result,
+                                  int64_t n, grebe_error *err)
 {
     const struct ArrowSchema *old = &in->type->schema;
     grebe_status st = GREBE_OK;
@@ -61,8 +62,9 @@ static grebe_status merge_columns(struct merging *m, const struct rows *in, cons
         }
         int at = child_named(schema, name);
         if (at < 0 && n != in->n) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "a function gave %lld rows for %lld, and column \"%s\" stays: remove it",
-                              (long long)n, (long long)in->n, name);
+            return GREBE_FAIL(err, GREBE_ESCHEMA,
+                              "a function gave %lld rows for %lld, and column \"%s\" stays: remove it", (long long)n,
+                              (long long)in->n, name);
         }
         GREBE_TRY(at >= 0 ? merge_put(m, schema->children[at], result, at, 0, n, err)
                           : merge_put(m, old->children[i], in->data, i, in->begin, n, err));
@@ -80,10 +82,10 @@ out:
 grebe_status rows_merge(const grebe_allocator *a, const struct rows *in, const char *const *removed, size_t n_removed,
                         const struct ArrowSchema *schema, struct ArrowArray *result, struct rows *out, grebe_error *err)
 {
-    struct merging m = {a, BUF_INIT(a), BUF_INIT(a)};
+    struct merging m = { a, BUF_INIT(a), BUF_INIT(a) };
     struct array_shared *shared = NULL;
-    struct ArrowArray all = {0};
-    struct ArrowSchema merged = {0};
+    struct ArrowArray all = { 0 };
+    struct ArrowSchema merged = { 0 };
     struct rows_type *type = NULL;
     int64_t n = result->length;
     grebe_status st = array_share(a, result, &shared, err);
@@ -93,7 +95,8 @@ grebe_status rows_merge(const grebe_allocator *a, const struct rows *in, const c
     }
     GREBE_TRY(merge_columns(&m, in, removed, n_removed, schema, shared, n, err));
     size_t n_columns = m.fields.len / sizeof(struct ArrowSchema *);
-    GREBE_TRY(schema_struct(a, (const struct ArrowSchema *const *)(const void *)m.fields.data, n_columns, &merged, err));
+    GREBE_TRY(
+        schema_struct(a, (const struct ArrowSchema *const *)(const void *)m.fields.data, n_columns, &merged, err));
     GREBE_TRY(array_struct(a, n, (struct ArrowArray *)(void *)m.arrays.data, n_columns, &all, err));
     buf_clear(&m.arrays);
     GREBE_TRY(rows_type_new(a, &merged, &type, err));

@@ -8,7 +8,8 @@
 #include "arrow/schema_union.h"
 #include "base/checked.h"
 
-grebe_status rows_type_new(const grebe_allocator *a, struct ArrowSchema *schema, struct rows_type **out, grebe_error *err)
+grebe_status rows_type_new(const grebe_allocator *a, struct ArrowSchema *schema, struct rows_type **out,
+                           grebe_error *err)
 {
     struct rows_type *t = mem_alloc_zero(a, sizeof *t);
     if (t == NULL) {
@@ -54,10 +55,11 @@ void rows_move(struct rows *dst, struct rows *src)
 
 struct rows rows_view(const struct rows *r, int64_t begin, int64_t n)
 {
-    return (struct rows){rows_type_keep(r->type), array_shared_keep(r->data), r->begin + begin, n};
+    return (struct rows){ rows_type_keep(r->type), array_shared_keep(r->data), r->begin + begin, n };
 }
 
-grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct ArrowArray *array, struct rows *out, grebe_error *err)
+grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct ArrowArray *array, struct rows *out,
+                     grebe_error *err)
 {
     int64_t n = array->length;
     struct array_shared *data = NULL;
@@ -66,7 +68,7 @@ grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct Ar
         array_release(array);
         return st;
     }
-    *out = (struct rows){rows_type_keep(type), data, 0, n};
+    *out = (struct rows){ rows_type_keep(type), data, 0, n };
     return GREBE_OK;
 }
 
@@ -83,7 +85,8 @@ static size_t merge_picks(struct pick *picks, size_t n)
     size_t kept = 0;
     for (size_t i = 1; i < n; i++) {
         struct pick *last = &picks[kept];
-        if (picks[i].source == last->source && picks[i].begin == last->begin + last->n && last->n <= INT32_MAX - picks[i].n) {
+        if (picks[i].source == last->source && picks[i].begin == last->begin + last->n &&
+            last->n <= INT32_MAX - picks[i].n) {
             last->n += picks[i].n;
         } else {
             picks[++kept] = picks[i];
@@ -105,7 +108,7 @@ static grebe_status common_type(const grebe_allocator *a, const struct rows *sou
         *out = rows_type_keep(sources[0].type);
         return GREBE_OK;
     }
-    struct ArrowSchema all = {0};
+    struct ArrowSchema all = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(schema_copy(a, &sources[0].type->schema, &all, err));
     for (size_t i = 1; i < n; i++) {
@@ -119,11 +122,11 @@ out:
     return st;
 }
 
-static grebe_status fit_source(const grebe_allocator *a, const struct rows *from, struct rows_type *type, struct rows *out,
-                               grebe_error *err)
+static grebe_status fit_source(const grebe_allocator *a, const struct rows *from, struct rows_type *type,
+                               struct rows *out, grebe_error *err)
 {
-    struct fit fit = {0};
-    struct ArrowArray whole = {0}, fitted = {0};
+    struct fit fit = { 0 };
+    struct ArrowArray whole = { 0 }, fitted = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(fit_new(a, &from->type->schema, &type->schema, &fit, err));
     GREBE_TRY(rows_array(from, &whole, err));
@@ -139,7 +142,7 @@ static grebe_status pick_same(const grebe_allocator *a, const struct rows *sourc
                               const struct pick *picks, size_t n, struct rows *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct ArrowArray array = {0};
+    struct ArrowArray array = { 0 };
     struct selection *sels = NULL;
     struct row_range *ranges = NULL;
     GREBE_TRY(mem_alloc_bounded(a, n, sizeof *sels, n, "rows", (void **)&sels, err));
@@ -149,15 +152,15 @@ static grebe_status pick_same(const grebe_allocator *a, const struct rows *sourc
     for (size_t i = 0; i < n; i++) {
         const struct rows *from = &sources[picks[i].source];
         const struct ArrowArray *src = array_shared_get(from->data);
-        ranges[i] = (struct row_range){from->begin + picks[i].begin, picks[i].n};
+        ranges[i] = (struct row_range){ from->begin + picks[i].begin, picks[i].n };
         n_rows += picks[i].n;
         if (n_sels > 0 && sels[n_sels - 1].src == src) {
             sels[n_sels - 1].n++;
         } else {
-            sels[n_sels++] = (struct selection){src, NULL, &ranges[i], 1, 0, false};
+            sels[n_sels++] = (struct selection){ src, NULL, &ranges[i], 1, 0, false };
         }
     }
-    struct select s = {a, sels, n_sels, n_rows, false, 0, err};
+    struct select s = { a, sels, n_sels, n_rows, false, 0, err };
     GREBE_TRY(select_node(&s, &type->schema, &array));
     GREBE_TRY(rows_of(a, type, &array, out, err));
 out:
@@ -166,8 +169,8 @@ out:
     return st;
 }
 
-grebe_status rows_pick(const grebe_allocator *a, const struct rows *sources, size_t n_sources, struct pick *picks, size_t n,
-                       struct rows *out, grebe_error *err)
+grebe_status rows_pick(const grebe_allocator *a, const struct rows *sources, size_t n_sources, struct pick *picks,
+                       size_t n, struct rows *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct rows_type *type = NULL;
@@ -197,7 +200,8 @@ out:
     return st;
 }
 
-grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, size_t n, struct rows *out, grebe_error *err)
+grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, size_t n, struct rows *out,
+                       grebe_error *err)
 {
     struct pick *picks = NULL;
     grebe_status st = mem_alloc_bounded(a, n, sizeof *picks, n, "rows", (void **)&picks, err);
@@ -209,7 +213,7 @@ grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, siz
         if (sources[i].n > INT32_MAX) {
             st = GREBE_FAIL(err, GREBE_ELIMIT, "%lld rows in one batch", (long long)sources[i].n);
         } else if (sources[i].n > 0) {
-            picks[n_picks++] = (struct pick){(int32_t)i, (int32_t)sources[i].n, 0};
+            picks[n_picks++] = (struct pick){ (int32_t)i, (int32_t)sources[i].n, 0 };
         }
     }
     if (st == GREBE_OK && n_picks == 0) {

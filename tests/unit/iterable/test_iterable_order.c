@@ -85,7 +85,7 @@ static void test_iterable__stored_orders__equal(void **state)
     cases_open(&c, "stream.json");
     for (size_t i = 0; i < c.list->n; i++) {
         const struct json_value *one = &c.list->items[i], *ours = json_get(one, "ours");
-        struct ids got = {0};
+        struct ids got = { 0 };
         bool is_refused = false;
         if (json_get(one, "error") != NULL && ours == NULL) {
             n_refused++;
@@ -121,7 +121,8 @@ static void test_iterable_interleave__stored_orders__equal(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     cases_open(&c, "map_style.json");
     for (size_t i = 0; i < c.list->n; i++) {
-        const struct json_value *one = &c.list->items[i], *lens = json_get(one, "lens"), *p = json_get(one, "probabilities");
+        const struct json_value *one = &c.list->items[i], *lens = json_get(one, "lens"),
+                                *p = json_get(one, "probabilities");
         if (!json_is_text(json_get(one, "op"), "interleave_stream")) {
             continue;
         }
@@ -129,19 +130,20 @@ static void test_iterable_interleave__stored_orders__equal(void **state)
         grebe_iterable *its[8], *joined;
         double chances[8];
         uint32_t seed = (uint32_t)member_i64(one, "seed", 0);
-        struct ids got = {0};
+        struct ids got = { 0 };
         for (size_t k = 0; k < lens->n; k++) {
             int64_t rows = 0;
             json_i64(&lens->items[k], &rows);
             struct id_source *s = calloc(1, sizeof *s);
-            *s = (struct id_source){.rows = {rows}, .first = {100 * (int64_t)k}, .n = 1, .batch = 2};
+            *s = (struct id_source){ .rows = { rows }, .first = { 100 * (int64_t)k }, .n = 1, .batch = 2 };
             assert_ok(grebe_iterable_of_function(c.ctx, id_shard, s, free, 1, is_table, ID_FEATURES, &its[k], &err));
             if (p->type == JSON_ARRAY) {
                 json_double(&p->items[k], &chances[k]);
             }
         }
-        assert_ok(grebe_iterable_interleave((const grebe_iterable *const *)its, lens->n, p->type == JSON_ARRAY ? chances : NULL,
-                                            (grebe_seed){&seed, 1}, stop_of(json_get(one, "stopping_strategy")), &joined, &err));
+        assert_ok(grebe_iterable_interleave((const grebe_iterable *const *)its, lens->n,
+                                            p->type == JSON_ARRAY ? chances : NULL, (grebe_seed){ &seed, 1 },
+                                            stop_of(json_get(one, "stopping_strategy")), &joined, &err));
         ids_all(joined, NULL, 0, &got);
         const struct json_value *order = json_get(one, "order");
         int64_t want[4096];
@@ -174,7 +176,7 @@ static void test_iterator_state__stored_places__rest_is_exact(void **state)
         bool is_refused = false;
         grebe_iterable *it = golden_stream(c.ctx, one, 2 + (int64_t)i % 5, &is_refused);
         int64_t after = member_i64(one, "after", 0), want[512];
-        struct ids got = {0};
+        struct ids got = { 0 };
         grebe_iterator *iter;
         assert_non_null(it);
         assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
