@@ -265,7 +265,7 @@ static void marks_and_long_lines(void **state)
     assert_ok(open_one(f->ctx, &o, "json", first, NULL, &err));
     read_rows(&o, -1, &rows);
     assert_int_equal(rows_n(&rows), N);
-    assert_memory_equal(rows_from(&rows, N - 1), "{\"i\": 11, \"s\": \"lll", 20);
+    assert_memory_equal(rows_from(&rows, N - 1), "{\"i\": 11, \"s\": \"lll", 19);
     rows_release(&rows);
     close_one(&o);
 }
