@@ -224,6 +224,52 @@ static void places_of_files(void **state)
     }
 }
 
+/* A byte order mark in front of each file, and objects over the borders of blocks and of the bytes that types come from. */
+static void marks_and_long_lines(void **state)
+{
+    enum { N = 12, LEN = 1000000 };
+    struct fixture *f = *state;
+    struct opened o;
+    struct case_rows rows = CASE_ROWS_INIT;
+    struct builder *b = NULL;
+    grebe_error err;
+    char first[1024], second[1024];
+    snprintf(first, sizeof first, "%s/1.jsonl", f->folder);
+    snprintf(second, sizeof second, "%s/2.jsonl", f->folder);
+    test_write_file(first, "\xef\xbb\xbf{\"a\": 1}\n", 12);
+    test_write_file(second, "\xef\xbb\xbf[{\"a\": 2}]\n", 14);
+    const char *paths[] = { first, second };
+    struct builder_files files = { "train", paths, 2 };
+    struct builder_request request = { .splits = &files, .n_splits = 1 };
+    assert_ok(builder_open(f->ctx, builder_find("json"), &request, &b, &err));
+    assert_ok(builder_infer(b, &err));
+    for (size_t i = 0; i < 2; i++) {
+        struct shard_reader reader = { 0 };
+        assert_ok(b->ops->read(b, 0, i, -1, (struct shard_place){ 0 }, &reader, &err));
+        assert_ok(rows_of_reader(&reader, 0, &rows, &err));
+        check_places(b, 0, i);
+    }
+    assert_string_equal(rows_from(&rows, 0), "{\"a\": 1}\n{\"a\": 2}\n");
+    rows_release(&rows);
+    builder_free(b);
+    char *text = malloc((size_t)N * (LEN + 64)), *end = text;
+    for (int i = 0; i < N; i++) {
+        end += sprintf(end, "{\"i\": %d, \"s\": \"", i);
+        memset(end, 'a' + i, LEN);
+        end += LEN;
+        end += sprintf(end, "\"}\n");
+    }
+    test_write_file(first, text, (size_t)(end - text));
+    free(text);
+    rows = CASE_ROWS_INIT;
+    assert_ok(open_one(f->ctx, &o, "json", first, NULL, &err));
+    read_rows(&o, -1, &rows);
+    assert_int_equal(rows_n(&rows), N);
+    assert_memory_equal(rows_from(&rows, N - 1), "{\"i\": 11, \"s\": \"lll", 19);
+    rows_release(&rows);
+    close_one(&o);
+}
+
 static void parts_of_parquet(void **state)
 {
     struct fixture *f = *state;
@@ -503,6 +549,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(places_of_text_kinds, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(blocks_of_other_types, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(places_of_files, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(marks_and_long_lines, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(parts_of_parquet, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters_skip_groups, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_files, fixture_set_up, fixture_tear_down),
