@@ -501,7 +501,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_unpack(grebe_context *ctx,
  *
  * @param from      Fingerprint of what is transformed.
  * @param transform Qualified name with its version ("datasets.arrow_dataset.Dataset.shuffle").
- * @param arguments A JSON object of the arguments that count.
+ * @param arguments A JSON object of the arguments that count; "fingerprint_name": "new_fingerprint" is one of them
+ *                  wherever the method of `datasets` gives a new data set.
  * @param out       Written: 16 digits and NUL.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_fingerprint(grebe_context *ctx, const char *from,

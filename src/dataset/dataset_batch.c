@@ -159,6 +159,7 @@ grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, co
     struct derived d = { .are_rows_new = true };
     struct buf groups = BUF_INIT(ds->ctx->a);
     int column = -1;
+    const char *path = NULL;
     *out = NULL;
     GREBE_TRY(transform_begin(&t, ds, options, "batch", err));
     if (batch_rows > 0) {
@@ -174,6 +175,11 @@ grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, co
     GREBE_TRY(transform_arg_name(&t, err));
     GREBE_TRY(transform_seal(&t, NULL, err));
     GREBE_TRY(list_features(ds, &d.features, err));
+    GREBE_TRY(transform_path(&t, NULL, "", &path, err));
+    if (transform_finds(&t, path)) {
+        st = transform_take_file(&t, path, d.features, out, err);
+        goto out;
+    }
     st =
         column >= 0 ? find_runs(&t, column, &groups, err) : find_batches(ds, batch_rows, drop_last_batch, &groups, err);
     if (st != GREBE_OK) {

@@ -309,7 +309,6 @@ grebe_status grebe_dataset_add_column(const grebe_dataset *ds, const char *name,
     GREBE_CHECK_ARG(err, rows != NULL);
     struct transform t = { 0 };
     grebe_dataset *one = NULL, *flat = NULL;
-    char hash[17];
     if (ds == NULL || name == NULL || name[0] == '\0' || out == NULL) {
         stream_release(rows);
         return GREBE_FAIL(err, GREBE_EINVAL,
@@ -327,9 +326,8 @@ grebe_status grebe_dataset_add_column(const grebe_dataset *ds, const char *name,
                         (long long)one->n_rows, (long long)ds->n_rows);
         goto out;
     }
-    /* values are no plain argument: what is made is not found again */
-    GREBE_TRY(fingerprint_random(ds->ctx, hash, err));
-    GREBE_TRY(fingerprint_arg_text(&t.f, "column", hash, err));
+    /* the values are no plain argument: their own fingerprint stands for them, and for the name and the type */
+    GREBE_TRY(fingerprint_arg_text(&t.f, "column", one->fingerprint, err));
     GREBE_TRY(transform_seal(&t, NULL, err));
     GREBE_TRY(grebe_dataset_flatten_indices(ds, NULL, &flat, err));
     const grebe_dataset *both[2] = { flat, one };

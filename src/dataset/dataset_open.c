@@ -9,6 +9,7 @@
 #include "base/context_internal.h"
 #include "base/hash.h"
 #include "dataset/fingerprint.h"
+#include "dataset/fingerprint_content.h"
 #include "wire/json.h"
 
 /* ---- files ---- */
@@ -251,22 +252,22 @@ grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, s
 {
     struct ArrowSchema schema = { 0 };
     struct dataset_table *table = NULL;
+    struct buf json = BUF_INIT(ctx->a);
     char fingerprint[17];
     *out = NULL;
     grebe_status st = features_to_schema(ctx->a, features, &schema, err);
-    if (st == GREBE_OK) {
-        st = fingerprint_random(ctx, fingerprint, err);
-    }
-    if (st == GREBE_OK) {
-        st = dataset_table_of_batches(ctx, &schema, batches, n, &table, err);
-    }
+    st = st == GREBE_OK ? features_to_json(features, -1, 0, &json, err) : st;
+    st = st == GREBE_OK ? buf_put_byte(&json, 0, err) : st;
+    st = st == GREBE_OK ? dataset_table_of_batches(ctx, &schema, batches, n, &table, err) : st;
+    st = st == GREBE_OK ? fingerprint_of_rows(table, (const char *)json.data, fingerprint, err) : st;
     if (st == GREBE_OK) {
         st = dataset_new(ctx, table, NULL, features, NULL, NULL, fingerprint, NULL, out, err);
-        if (st != GREBE_OK) {
-            dataset_table_drop(table);
-        }
+    }
+    if (st != GREBE_OK) {
+        dataset_table_drop(table);
     }
     schema_release(&schema);
+    buf_release(&json);
     return st;
 }
 

@@ -81,6 +81,7 @@ struct dataset_table {
     struct table_block *blocks;
     size_t n_blocks;
     int64_t *block_begin; /* shape [n_blocks + 1] */
+    int32_t *alike;       /* shape [columns]: the first column that lies in the same parts at the same rows */
 };
 
 /** The block with the row. */

@@ -254,15 +254,19 @@ struct target {
 static grebe_status target_begin(grebe_context *ctx, const char *path, struct target *t, grebe_error *err)
 {
     uint64_t random = 0;
-    struct buf made = BUF_INIT(ctx->a);
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') {
-        len--;
-    }
+    struct buf made = BUF_INIT(ctx->a), real = BUF_INIT(ctx->a);
     grebe_status st = io_local_new(ctx, &t->store, err);
     st = st == GREBE_OK ? context_random(ctx, &random, sizeof random, err) : st;
-    t->path = str_copy_len(ctx->a, path, len);
-    st = st == GREBE_OK && t->path == NULL ? mem_fail(err, len, path) : st;
+    st = st == GREBE_OK ? io_folder_resolve(path, &real, err) : st;
+    if (st == GREBE_OK) {
+        size_t len = strlen((const char *)real.data);
+        while (len > 1 && real.data[len - 1] == '/') {
+            len--;
+        }
+        t->path = str_copy_len(ctx->a, (const char *)real.data, len);
+        st = t->path == NULL ? mem_fail(err, len, path) : GREBE_OK;
+    }
+    buf_release(&real);
     st = st == GREBE_OK ? buf_printf(&made, err, "%s.tmp-%016" PRIx64, t->path, random) : st;
     if (st == GREBE_OK) {
         t->made = str_copy_len(ctx->a, (const char *)made.data, made.len);

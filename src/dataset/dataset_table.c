@@ -36,6 +36,7 @@ void dataset_table_drop(struct dataset_table *t)
     }
     mem_free(a, t->blocks, t->n_blocks * sizeof *t->blocks);
     mem_free(a, t->block_begin, (t->n_blocks + 1) * sizeof *t->block_begin);
+    mem_free(a, t->alike, n * sizeof *t->alike);
     schema_release(&t->schema);
     mem_free(a, t, sizeof *t);
 }
@@ -61,6 +62,11 @@ grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *sc
         goto out;
     }
     GREBE_TRY(schema_copy(a, schema, &t->schema, err));
+    t->alike = mem_alloc_zero(a, n * sizeof *t->alike);
+    if (t->alike == NULL) {
+        st = mem_fail(err, n * sizeof *t->alike, "columns");
+        goto out;
+    }
     for (size_t i = 0; i < n_blocks; i++) {
         t->blocks[i].sources = mem_alloc_zero(a, n * sizeof *t->blocks[i].sources);
         if (t->blocks[i].sources == NULL) {
@@ -75,6 +81,30 @@ out:
     return st;
 }
 
+static bool is_placed_alike(const struct dataset_table *t, int64_t x, int64_t y)
+{
+    for (size_t i = 0; i < t->n_blocks; i++) {
+        const struct table_source *p = &t->blocks[i].sources[x], *q = &t->blocks[i].sources[y];
+        if (p->part != q->part || p->first_row != q->first_row) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Columns mostly lie as the one before, or as the first. */
+static void find_alike(struct dataset_table *t)
+{
+    for (int64_t c = 0; c < t->schema.n_children; c++) {
+        t->alike[c] = (int32_t)c;
+        if (c > 0 && is_placed_alike(t, c, t->alike[c - 1])) {
+            t->alike[c] = t->alike[c - 1];
+        } else if (c > 0 && is_placed_alike(t, c, 0)) {
+            t->alike[c] = 0;
+        }
+    }
+}
+
 grebe_status table_seal(struct dataset_table *t, grebe_error *err)
 {
     for (size_t i = 0; i < t->n_blocks; i++) {
@@ -82,6 +112,7 @@ grebe_status table_seal(struct dataset_table *t, grebe_error *err)
             return GREBE_FAIL(err, GREBE_ELIMIT, "more rows than can be counted");
         }
     }
+    find_alike(t);
     return GREBE_OK;
 }
 

@@ -24,24 +24,13 @@ struct take {
     grebe_error *err;
 };
 
-static bool is_placed_alike(const struct dataset_table *t, size_t x, size_t y)
-{
-    for (size_t i = 0; i < t->n_blocks; i++) {
-        const struct table_source *p = &t->blocks[i].sources[x], *q = &t->blocks[i].sources[y];
-        if (p->part != q->part || p->first_row != q->first_row) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void find_places(struct take *k, size_t column)
 {
     const struct dataset_table *t = k->t;
-    if (k->like >= 0 && is_placed_alike(t, (size_t)k->like, column)) {
+    if (k->like == t->alike[column]) {
         return;
     }
-    k->like = (int64_t)column;
+    k->like = t->alike[column];
     size_t block = 0;
     for (int64_t i = 0; i < k->n; i++) {
         int64_t row = k->rows[i];

@@ -184,8 +184,7 @@ out:
 
 /* ---- rows written anew ---- */
 
-/* The file's rows are the result. */
-static grebe_status take_file(struct transform *t, const char *path, const struct features *to, grebe_dataset **out,
+grebe_status transform_take_file(struct transform *t, const char *path, const struct features *to, grebe_dataset **out,
                               grebe_error *err)
 {
     struct derived d = { .are_rows_new = true };
@@ -243,7 +242,7 @@ grebe_status dataset_rewrite(struct transform *t, const struct features *to, rew
     const char **names = NULL;
     GREBE_TRY(transform_path(t, NULL, "", &path, err));
     if (transform_finds(t, path)) {
-        return take_file(t, path, to, out, err);
+        return transform_take_file(t, path, to, out, err);
     }
     GREBE_TRY(rows_sink_new(t->ds->ctx, path, to, &o, &sink, err));
     GREBE_TRY(rewrite_all(t, sink, fn, arg, err));

@@ -65,6 +65,10 @@ grebe_status dataset_with_indices_file(struct transform *t, const char *path, gr
 grebe_status dataset_write_indices(struct transform *t, const char *path, const uint64_t *rows, int64_t n,
                                    grebe_error *err);
 
+/** A file's rows, of features `to`, are the result. GREBE_ESCHEMA: it has others. */
+grebe_status transform_take_file(struct transform *t, const char *path, const struct features *to, grebe_dataset **out,
+                                 grebe_error *err);
+
 /** What becomes of a batch. rows: moved in, also on failure; NULL fn: they stay as they are. */
 typedef grebe_status (*rewrite_fn)(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out,
                                    grebe_error *err);

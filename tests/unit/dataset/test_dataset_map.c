@@ -474,6 +474,92 @@ static void filters(void **state)
     grebe_dataset_free(ds);
 }
 
+/* ---- what the library left in its cache ---- */
+
+static void copy_folder(const char *from, const char *to)
+{
+    DIR *dir = opendir(from);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char x[900], y[900];
+        size_t len = 0;
+        if (e->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(x, sizeof x, "%s/%.200s", from, e->d_name);
+        snprintf(y, sizeof y, "%s/%.200s", to, e->d_name);
+        unsigned char *bytes = test_read_file(x, &len);
+        test_write_file(y, bytes, len);
+        free(bytes);
+    }
+    closedir(dir);
+}
+
+static grebe_status never(void *ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
+{
+    (void)ctx, (void)in, (void)out;
+    return GREBE_FAIL(err, GREBE_EINVAL, "it was called");
+}
+
+static grebe_status never_kept(void *ctx, const grebe_map_input *in, uint8_t *keep, grebe_error *err)
+{
+    (void)ctx, (void)in, (void)keep;
+    return GREBE_FAIL(err, GREBE_EINVAL, "it was called");
+}
+
+static void finds_what_the_library_cached(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char file[400];
+    const char *path = file;
+    uint32_t seed = 42;
+    static const char folder[] = CASES "cache/plain/csv/default-972686286a8b0ff1/0.0.0/"
+                                       "7067e4b2422ab4b7d61ccf25eb67c03d0df17a5264a8fa53f4593051b5adb555";
+    static const int64_t shuffled[] = { 15, 16, 19, 20, 9, 7, 17, 24, 6, 10, 3, 0, 21, 18, 12, 5, 11, 14, 23, 2, 4, 22, 1, 13, 8 };
+    static const int64_t sorted[] = { 16, 9, 23, 19, 10, 22, 0, 13, 15, 12, 11, 7, 5, 4, 20, 1, 24, 18, 2, 8, 21, 14, 17, 6, 3 };
+    grebe_dataset *made = NULL, *ds = NULL, *mixed = NULL, *out = NULL;
+    grebe_dataset_labels labels = { .fingerprint = "ad46de3f6fd2269d" };
+    copy_folder(folder, f->folder);
+    snprintf(file, sizeof file, "%s/csv-train.arrow", f->folder);
+    assert_ok(grebe_dataset_of_files(f->ctx, &path, 1, NULL, &made, &err));
+    assert_ok(grebe_dataset_with(made, &labels, &ds, &err));
+    int before = n_files(f->folder, "arrow");
+    assert_ok(grebe_dataset_shuffle(ds, (grebe_seed){ &seed, 1 }, NULL, &mixed, &err));
+    assert_string_equal(mixed->fingerprint, "9541f6e1efc48137");
+    assert_ids(mixed, shuffled, 25);
+    assert_ok(grebe_dataset_sort(mixed, &(grebe_sort_key){ "t", false }, 1, false, NULL, &out, &err));
+    assert_string_equal(out->fingerprint, "757289a7811d510e");
+    assert_ids(out, sorted, 25);
+    grebe_dataset_free(out);
+    grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
+    grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
+    o.new_fingerprint = "feed0000000003ab";
+    m.n_parts = 3;
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err));
+    assert_int_equal(out->n_rows, 25);
+    int64_t *ids = ids_of(out, "id");
+    assert_int_equal(ids[24], 25);
+    free(ids);
+    grebe_dataset_free(out);
+    m.n_parts = 0;
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err)); /* three parts stand for one */
+    grebe_dataset_free(out);
+    o.new_fingerprint = "feed00000000c0de";
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err));
+    assert_int_equal(out->n_rows, 25);
+    grebe_dataset_free(out);
+    o.new_fingerprint = "feed00000000f11e";
+    assert_ok(grebe_dataset_filter_fn(ds, never_kept, NULL, &m, &o, &out, &err));
+    assert_ids(out, (const int64_t[]){ 0, 3, 6, 9, 12, 15, 18, 21, 24 }, 9);
+    assert_int_equal(out->n_files, 2);
+    grebe_dataset_free(out);
+    assert_int_equal(n_files(f->folder, "arrow"), before); /* nothing was written */
+    grebe_dataset_free(mixed);
+    grebe_dataset_free(ds);
+    grebe_dataset_free(made);
+}
+
 static void reads_names_of_parts(void **state)
 {
     (void)state;
@@ -507,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_parts_and_finds_them, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(completes_what_was_interrupted, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(finds_what_the_library_cached, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(reads_names_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,8 @@ static void flattens_structs(void **state)
     grebe_dataset_dict *dict = NULL;
     grebe_dataset *out = NULL, *nested = NULL, *mixed = NULL;
     uint32_t seed = 3;
+    grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
+    o.keep_in_memory = true; /* nothing is written beside the stored files */
     assert_ok(grebe_dataset_load_from_disk(f->ctx, CASES "saved/nested", NULL, &dict, &err));
     const grebe_dataset *ds = grebe_dataset_dict_get(dict, 0);
     assert_ok(grebe_dataset_flatten(ds, 0, NULL, &out, &err));
@@ -192,8 +194,8 @@ static void flattens_structs(void **state)
     assert_string_equal(buf_text(&text), buf_text(&again));
     buf_release(&again);
     /* in another order and back: the same rows */
-    assert_ok(grebe_dataset_shuffle(out, (grebe_seed){ &seed, 1 }, NULL, &mixed, &err));
-    assert_ok(grebe_dataset_flatten_indices(mixed, NULL, &nested, &err));
+    assert_ok(grebe_dataset_shuffle(out, (grebe_seed){ &seed, 1 }, &o, &mixed, &err));
+    assert_ok(grebe_dataset_flatten_indices(mixed, &o, &nested, &err));
     assert_same_rows(mixed, nested);
     buf_release(&text);
     grebe_dataset_free(mixed);
@@ -285,6 +287,51 @@ static void embeds_media(void **state)
     grebe_dataset_free(text);
 }
 
+/* Rows in memory: the same values have the same name, however they are cut; other values, types, nulls another. */
+static void names_rows_by_their_values(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    grebe_dataset *x = made_set(f->ctx, 100, 7), *y = made_set(f->ctx, 100, 64), *z = made_set(f->ctx, 99, 7);
+    assert_string_equal(x->fingerprint, y->fingerprint);
+    assert_string_not_equal(x->fingerprint, z->fingerprint);
+    grebe_dataset_free(x);
+    grebe_dataset_free(y);
+    grebe_dataset_free(z);
+    static const char *const different[] = {
+        "[{\"a\": 0, \"s\": \"ab\"}, {\"a\": 1, \"s\": \"c\"}]",  "[{\"a\": 0, \"s\": \"a\"}, {\"a\": 1, \"s\": \"bc\"}]",
+        "[{\"a\": null, \"s\": \"ab\"}, {\"a\": 1, \"s\": \"c\"}]", "[{\"a\": 0.0, \"s\": \"ab\"}, {\"a\": 1.0, \"s\": \"c\"}]",
+        "[{\"a\": 0, \"s\": \"\"}, {\"a\": 1, \"s\": null}]",     "[{\"a\": 0, \"s\": null}, {\"a\": 1, \"s\": \"\"}]",
+        "[{\"b\": 0, \"s\": \"ab\"}, {\"b\": 1, \"s\": \"c\"}]",
+    };
+    enum { N = sizeof different / sizeof *different };
+    char seen[N][17];
+    for (int i = 0; i < N; i++) {
+        grebe_dataset *ds = set_of_text(f->ctx, different[i]), *same = set_of_text(f->ctx, different[i]);
+        assert_string_equal(ds->fingerprint, same->fingerprint);
+        snprintf(seen[i], 17, "%s", ds->fingerprint);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(seen[i], seen[k]);
+        }
+        grebe_dataset_free(ds);
+        grebe_dataset_free(same);
+    }
+    /* nested ones, cut otherwise */
+    grebe_dataset_dict *dict = NULL;
+    struct ArrowArrayStream stream;
+    char names[2][17];
+    assert_ok(grebe_dataset_load_from_disk(f->ctx, CASES "saved/nested", NULL, &dict, &err));
+    for (int i = 0; i < 2; i++) {
+        grebe_dataset *copy = NULL;
+        assert_ok(grebe_dataset_scan(grebe_dataset_dict_get(dict, 0), NULL, 0, i == 0 ? 3 : 5, NULL, &stream, &err));
+        assert_ok(grebe_dataset_of_rows(f->ctx, &stream, NULL, &copy, &err));
+        snprintf(names[i], 17, "%s", copy->fingerprint);
+        grebe_dataset_free(copy);
+    }
+    assert_string_equal(names[0], names[1]);
+    grebe_dataset_dict_free(dict);
+}
+
 static int open_files(void)
 {
     int n = 0;
@@ -325,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(flattens_structs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(packs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(embeds_media, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_rows_by_their_values, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(gives_files_back, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,7 @@ static bool splits_agree(const char *name, const grebe_dataset_dict *dict, const
 }
 
 /* Types of csv are not known before rows are read, so a stream gives rows as each file has them: equal to the library's as values of
- * Python (2 and 2.0, members in any order), not as text. */
+ * Python (2 and 2.0, members in any order, or missing where null), not as text. */
 static bool is_as_found(const char *name)
 {
     static const char *const names[] = { "csv_chunk_null_then_int", "csv_two_files_reordered", "csv_two_files_missing",

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "iterable_fixture.h"
 
+#include <sys/resource.h>
+#include <time.h>
+
 /* Places of streams: exact for every kind of step, refused where they belong to another stream. */
 
 static grebe_context *context(void)
@@ -478,6 +481,60 @@ static void test_iterator_new__deep_in_a_shard__reads_what_it_needs(void **state
     context_free(ctx);
 }
 
+/* Slow: only when asked for. */
+static void test_iterator_next__ten_million_rows__memory_is_bounded(void **state)
+{
+    (void)state;
+    if (getenv("GREBE_TEST_LONG") == NULL) {
+        skip();
+    }
+    grebe_context *ctx = context();
+    grebe_error err = GREBE_ERROR_INIT;
+    struct id_source *s = calloc(1, sizeof *s);
+    *s = (struct id_source){ .n = 10, .batch = 1000 };
+    for (int64_t i = 0; i < 10; i++) {
+        s->rows[i] = 1000000;
+        s->first[i] = i * 1000000;
+    }
+    grebe_iterable *it, *shuffle;
+    grebe_iterator *iter;
+    grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
+    uint32_t seed = 3;
+    int64_t n = 0, sum = 0;
+    struct rusage before, after;
+    o.seed = (grebe_seed){ &seed, 1 };
+    o.buffer_rows = 100000;
+    assert_ok(grebe_iterable_of_function(ctx, id_shard, s, free, 10, true, ID_FEATURES, &it, &err));
+    assert_ok(grebe_iterable_shuffle(it, &o, &shuffle, &err));
+    assert_ok(grebe_iterator_new(shuffle, NULL, NULL, &iter, &err));
+    getrusage(RUSAGE_SELF, &before);
+    clock_t begin = clock();
+    for (;;) {
+        struct ArrowArray rows;
+        struct ArrowSchema schema;
+        assert_ok(grebe_iterator_next(iter, 1000, &rows, &schema, &err));
+        if (rows.release == NULL) {
+            break;
+        }
+        for (int64_t i = 0; i < rows.length; i++) {
+            sum += ids_of(&rows)[i];
+        }
+        n += rows.length;
+        rows.release(&rows);
+        schema.release(&schema);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    print_message("%lld rows, %.2f s, %ld MB more\n", (long long)n, (double)(clock() - begin) / CLOCKS_PER_SEC,
+                  (after.ru_maxrss - before.ru_maxrss) / 1024);
+    assert_int_equal(n, 10000000);
+    assert_true(sum == INT64_C(10000000) * 9999999 / 2);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 100 * 1024);
+    grebe_iterator_free(iter);
+    grebe_iterable_free(it);
+    grebe_iterable_free(shuffle);
+    context_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_iterator_new__state_of_another_epoch__begins_that_epoch),
         cmocka_unit_test(test_iterable_set_epoch__with_take__differs_and_repeats),
         cmocka_unit_test(test_iterable_for_worker__all_workers_and_nodes__every_row_once),
+        cmocka_unit_test(test_iterator_next__ten_million_rows__memory_is_bounded),
         cmocka_unit_test(test_iterator_new__deep_in_a_shard__reads_what_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

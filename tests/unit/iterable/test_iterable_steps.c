@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "iterable/iterable_internal.h"
 #include "iterable_fixture.h"
+#include "parquet/parquet_format.h"
+#include "source/source.h"
 
 /* What steps do to columns and rows, what they refuse, and where rows come from. */
 
@@ -471,6 +473,51 @@ static void test_iterable_of_files__csv_and_json__rows_places_units(void **state
     context_free(ctx);
 }
 
+/* Row groups as shards of their own; a place within one. */
+static void test_iterable_reshard__parquet__row_groups_in_order(void **state)
+{
+    (void)state;
+    static const char *const files[] = { TEST_DATA "/golden/parquet/pa_default.parquet",
+                                         TEST_DATA "/golden/parquet/pa_plain.parquet" };
+    static const struct file_format *const list[] = { &parquet_format, NULL };
+    static const struct source_registry registry = { list };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = context(1);
+    ctx->registry = &registry;
+    bool is_typed = false;
+    const char *id[] = { "id" };
+    grebe_iterable *it = files_of(ctx, "parquet", files, &is_typed), *cut, *one, *part;
+    struct ids all = { 0 }, got = { 0 };
+    assert_true(is_typed);
+    assert_ok(grebe_iterable_reshard(it, &cut, &err));
+    assert_int_equal(grebe_iterable_num_shards(it), 2);
+    assert_int_equal(grebe_iterable_num_shards(cut), 6);
+    assert_ok(grebe_iterable_select_columns(it, id, 1, &one, &err));
+    ids_all(one, NULL, 0, &all);
+    assert_int_equal(all.n, 1200);
+    assert_ok(grebe_iterable_select_columns(cut, id, 1, &part, &err));
+    for (int64_t at = 0; at < 1200; at += 171) {
+        grebe_iterator *iter;
+        got.n = 0;
+        assert_ok(grebe_iterator_new(part, NULL, NULL, &iter, &err));
+        while ((int64_t)got.n < at) {
+            assert_true(ids_next(iter, at - (int64_t)got.n, &got, &err));
+        }
+        char *place = state_text(iter, 0);
+        grebe_iterator_free(iter);
+        ids_all(part, place, 0, &got);
+        assert_ids("row groups", &got, all.ids, all.n);
+        free(place);
+    }
+    free(all.ids);
+    free(got.ids);
+    grebe_iterable_free(part);
+    grebe_iterable_free(one);
+    grebe_iterable_free(cut);
+    grebe_iterable_free(it);
+    context_free(ctx);
+}
+
 static void test_iterable_of_dataset__shards__rows_of_each(void **state)
 {
     (void)state;
@@ -598,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_iterable_map__nothing_or_other_length__refused),
         cmocka_unit_test(test_iterable_prefetch__threads__same_rows_and_places),
         cmocka_unit_test(test_iterable_of_files__csv_and_json__rows_places_units),
+        cmocka_unit_test(test_iterable_reshard__parquet__row_groups_in_order),
         cmocka_unit_test(test_iterable_of_dataset__shards__rows_of_each),
         cmocka_unit_test(test_iterable__no_memory__fails_and_frees),
     };
