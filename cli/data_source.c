@@ -359,7 +359,7 @@ int data_one(struct cli *cli, const char *uri, const struct data_source *s, cons
     }
     grebe_error err = GREBE_ERROR_INIT;
     err.status = GREBE_ENOTFOUND;
-    snprintf(err.message, sizeof err.message, "%.400s: expected a split of: %s, found \"%.60s\"", uri, names, s->split);
+    snprintf(err.message, sizeof err.message, "%.200s: expected a split of: %.100s, found \"%.60s\"", uri, names, s->split);
     return out_error(cli, cli->cmd->name, &err);
 }
 

@@ -137,35 +137,73 @@ out:
     return st;
 }
 
+/* Picks as they are selected: neighbours of one source together, row by row where they are single rows mostly, else as ranges. */
+struct selecting {
+    struct selection *sels;   /* shape [n] */
+    struct row_range *ranges; /* shape [n]; or NULL */
+    int64_t *rows;            /* shape [n_rows] */
+    size_t n, n_sels;
+    int64_t n_rows;
+};
+
+static void selecting_release(const grebe_allocator *a, struct selecting *x)
+{
+    mem_free(a, x->sels, x->n * sizeof *x->sels);
+    mem_free(a, x->ranges, x->n * sizeof *x->ranges);
+    mem_free(a, x->rows, (size_t)x->n_rows * sizeof *x->rows);
+}
+
+static grebe_status selecting_init(const grebe_allocator *a, const struct rows *sources, const struct pick *picks, size_t n,
+                                   struct selecting *x, grebe_error *err)
+{
+    *x = (struct selecting){ .n = n };
+    for (size_t i = 0; i < n; i++) {
+        x->n_rows += picks[i].n;
+    }
+    bool by_row = x->n_rows / 2 < (int64_t)n;
+    x->sels = mem_alloc(a, n * sizeof *x->sels);
+    x->ranges = by_row ? NULL : mem_alloc(a, n * sizeof *x->ranges);
+    x->rows = by_row ? mem_alloc(a, (size_t)x->n_rows * sizeof *x->rows) : NULL;
+    if (x->sels == NULL || (x->ranges == NULL && x->rows == NULL)) {
+        selecting_release(a, x);
+        return mem_fail(err, n * sizeof *x->sels, "rows");
+    }
+    int64_t *row = x->rows;
+    for (size_t i = 0; i < n; i++) {
+        const struct rows *from = &sources[picks[i].source];
+        const struct ArrowArray *src = array_shared_get(from->data);
+        int64_t begin = from->begin + picks[i].begin;
+        size_t count = by_row ? (size_t)picks[i].n : 1;
+        if (x->n_sels == 0 || x->sels[x->n_sels - 1].src != src) {
+            x->sels[x->n_sels++] = (struct selection){ src, row, by_row ? NULL : &x->ranges[i], 0, 0, false };
+        }
+        x->sels[x->n_sels - 1].n += count;
+        if (!by_row) {
+            x->ranges[i] = (struct row_range){ begin, picks[i].n };
+        }
+        for (size_t k = 0; by_row && k < count; k++) {
+            *row++ = begin + (int64_t)k;
+        }
+    }
+    return GREBE_OK;
+}
+
 /* Picks of sources of one type. */
 static grebe_status pick_same(const grebe_allocator *a, const struct rows *sources, struct rows_type *type,
                               const struct pick *picks, size_t n, struct rows *out, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
     struct ArrowArray array = { 0 };
-    struct selection *sels = NULL;
-    struct row_range *ranges = NULL;
-    GREBE_TRY(mem_alloc_bounded(a, n, sizeof *sels, n, "rows", (void **)&sels, err));
-    GREBE_TRY(mem_alloc_bounded(a, n, sizeof *ranges, n, "rows", (void **)&ranges, err));
-    int64_t n_rows = 0;
-    size_t n_sels = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct rows *from = &sources[picks[i].source];
-        const struct ArrowArray *src = array_shared_get(from->data);
-        ranges[i] = (struct row_range){ from->begin + picks[i].begin, picks[i].n };
-        n_rows += picks[i].n;
-        if (n_sels > 0 && sels[n_sels - 1].src == src) {
-            sels[n_sels - 1].n++;
-        } else {
-            sels[n_sels++] = (struct selection){ src, NULL, &ranges[i], 1, 0, false };
-        }
+    struct selecting x;
+    grebe_status st = selecting_init(a, sources, picks, n, &x, err);
+    if (st != GREBE_OK) {
+        return st;
     }
-    struct select s = { a, sels, n_sels, n_rows, false, 0, err };
-    GREBE_TRY(select_node(&s, &type->schema, &array));
-    GREBE_TRY(rows_of(a, type, &array, out, err));
-out:
-    mem_free(a, sels, n * sizeof *sels);
-    mem_free(a, ranges, n * sizeof *ranges);
+    struct select s = { a, x.sels, x.n_sels, x.n_rows, false, 0, err };
+    st = select_node(&s, &type->schema, &array);
+    if (st == GREBE_OK) {
+        st = rows_of(a, type, &array, out, err);
+    }
+    selecting_release(a, &x);
     return st;
 }
 
