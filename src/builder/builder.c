@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "builder/builder_internal.h"
 
-static const struct builder_kind *const kinds[] = { &builder_csv, &builder_json, &builder_text, &builder_parquet, &builder_arrow,
-                                                    &builder_conll, &builder_xml, &builder_imagefolder,
-                                                    &builder_audiofolder, &builder_videofolder, &builder_webdataset,
-                                                    NULL };
+static const struct builder_kind *const kinds[] = { &builder_csv,         &builder_json,        &builder_text,
+                                                    &builder_parquet,     &builder_arrow,       &builder_conll,
+                                                    &builder_xml,         &builder_imagefolder, &builder_audiofolder,
+                                                    &builder_videofolder, &builder_webdataset,  NULL };
 
 const struct builder_kind *const *builder_kinds(void) { return kinds; }
 
@@ -177,7 +177,8 @@ grebe_status builder_set_features(struct builder_base *b, struct features *f, gr
     return features_to_schema(b->b.ctx->a, f, &b->storage, err);
 }
 
-grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata, grebe_error *err)
+grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata,
+                                grebe_error *err)
 {
     struct features *f = NULL;
     grebe_status st = features_from_schema(b->b.ctx->a, schema, with_metadata, &f, err);

@@ -177,7 +177,8 @@ out:
 }
 
 static grebe_status convert(struct folder_rows *r, const struct folder_metadata *m, struct ArrowSchema *schema,
-                            struct ArrowArray *rows, struct ArrowSchema *out_schema, struct ArrowArray *out, grebe_error *err)
+                            struct ArrowArray *rows, struct ArrowSchema *out_schema, struct ArrowArray *out,
+                            grebe_error *err)
 {
     struct ArrowSchema type = { 0 };
     struct ArrowArray media = { 0 };
@@ -201,7 +202,8 @@ static grebe_status convert(struct folder_rows *r, const struct folder_metadata 
     return st;
 }
 
-static grebe_status next_metadata(struct folder_rows *r, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
+static grebe_status next_metadata(struct folder_rows *r, struct ArrowSchema *schema, struct ArrowArray *out,
+                                  grebe_error *err)
 {
     struct folder_builder *b = r->b;
     for (; r->at < b->n_metadata; r->at++) {
@@ -250,7 +252,8 @@ static struct shard_place folder_place(void *self)
 {
     const struct folder_rows *r = self;
     if (!r->b->has_metadata) {
-        return r->units.zip != NULL ? (struct shard_place){ r->row, r->at } : (struct shard_place){ r->row, (uint64_t)r->row };
+        return r->units.zip != NULL ? (struct shard_place){ r->row, r->at }
+                                    : (struct shard_place){ r->row, (uint64_t)r->row };
     }
     if (r->units.zip != NULL || r->b->where.len > 0 || r->inner.ops == NULL) {
         return (struct shard_place){ 0, 0 };
@@ -318,7 +321,8 @@ grebe_status folder_read(struct builder *base, size_t split, size_t file, int64_
     if (st == GREBE_OK && b->has_metadata && r->units.zip != NULL) {
         st = index_members(r, err);
     }
-    r->is_over = !has_rows(b, split, file, r->units.zip != NULL) || (!b->has_metadata && r->units.zip == NULL && place.at > 0);
+    r->is_over =
+        !has_rows(b, split, file, r->units.zip != NULL) || (!b->has_metadata && r->units.zip == NULL && place.at > 0);
     r->at = !b->has_metadata && r->units.zip != NULL ? (size_t)place.at : 0;
     if (st != GREBE_OK) {
         folder_rows_free(r);
@@ -434,12 +438,21 @@ static const char *const audio_extensions[] = { ".aiff", ".au", ".avr", ".caf", 
 static const char *const video_extensions[] = { ".mkv", ".mp4", ".avi", ".mov", ".webm", ".3gp", ".3g2", ".asf", ".flv", ".m4v",
                                                 ".f4v", ".wmv", ".ogm", ".mxf", ".nut", NULL };
 
-const struct builder_kind builder_imagefolder = { .name = "imagefolder", .extensions = image_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_imagefolder = { .name = "imagefolder",
+                                                  .extensions = image_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = image_open };
-const struct builder_kind builder_audiofolder = { .name = "audiofolder", .extensions = audio_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_audiofolder = { .name = "audiofolder",
+                                                  .extensions = audio_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = audio_open };
-const struct builder_kind builder_videofolder = { .name = "videofolder", .extensions = video_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_videofolder = { .name = "videofolder",
+                                                  .extensions = video_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = video_open };

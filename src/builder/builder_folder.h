@@ -3,8 +3,8 @@
 #define GREBE_BUILDER_BUILDER_FOLDER_H
 
 /*
- * Folders of images, sounds and films: a row is a file, with the name of its folder as label, or a row of a metadata file that names
- * files. Decided once for all splits.
+ * Folders of images, sounds and films: a row is a file, with the name of its folder as label, or a row of a metadata file
+ * that names files. Decided once for all splits.
  */
 
 #include "builder/builder_internal.h"
@@ -57,7 +57,8 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err);
 /** A path in metadata: relative, and inside of its folder; appended, normalised, to dst. GREBE_EINVAL. */
 grebe_status folder_check_name(const char *name, size_t len, struct buf *dst, grebe_error *err);
 
-/** What a column of metadata becomes: "image" of "file_name"; false: it stays. *is_list: "file_names". @param name In the arena. */
+/** What a column of metadata becomes: "image" of "file_name"; false: it stays. *is_list: "file_names". @param name In the
+ * arena. */
 bool folder_media_column(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list);
 
 /** builder_ops.read. */

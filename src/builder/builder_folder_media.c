@@ -186,7 +186,8 @@ out:
 
 /* Rows [begin, end) of a column of names. */
 static grebe_status put_names(const struct folder_files *f, struct media_builder *m, const struct ArrowSchema *schema,
-                              const struct ArrowArray *names, int64_t begin, int64_t end, int64_t first_row, grebe_error *err)
+                              const struct ArrowArray *names, int64_t begin, int64_t end, int64_t first_row,
+                              grebe_error *err)
 {
     struct buf path = BUF_INIT(f->b->base.b.ctx->a);
     struct arrow_type t;
@@ -247,8 +248,9 @@ static grebe_status convert_list(const struct folder_files *f, struct media_buil
     return st;
 }
 
-static grebe_status convert_column(const struct folder_files *f, const char *name, bool is_list, int64_t n, int64_t first_row,
-                                   struct ArrowSchema *schema, struct ArrowArray *column, grebe_error *err)
+static grebe_status convert_column(const struct folder_files *f, const char *name, bool is_list, int64_t n,
+                                   int64_t first_row, struct ArrowSchema *schema, struct ArrowArray *column,
+                                   grebe_error *err)
 {
     const grebe_allocator *a = f->b->base.b.ctx->a;
     struct media_builder *m = NULL;

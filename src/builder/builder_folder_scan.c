@@ -9,13 +9,14 @@
 #include "builder/builder_folder.h"
 
 /* What Pillow opens; then sounds of libsndfile, and films, as the library `datasets` lists them. */
-static const char image_extensions[] =
-    " blp bmp dib bufr cur pcx dcx dds ps eps fit fits fli flc ftc ftu gbr gif grib png apng jp2 j2k jpc jpf jpx j2c icns ico "
-    "im iim tif tiff jfif jpe jpg jpeg mpg mpeg msp pcd pxr pbm pgm ppm pnm psd bw rgb rgba sgi ras tga icb vda vst webp wmf emf xbm "
-    "xpm ";
-static const char audio_extensions[] =
-    " aiff au avr caf flac htk svx mat4 mat5 mpc2k ogg paf pvf raw rf64 sd2 sds ircam voc w64 wav nist wavex wve xi mp3 opus 3gp 3g2 "
-    "avi asf flv mp4 mov m4v mkv mpg webm f4v wmv wma ogm mxf nut ";
+static const char image_extensions[] = " blp bmp dib bufr cur pcx dcx dds ps eps fit fits fli flc ftc ftu gbr gif grib png "
+                                       "apng jp2 j2k jpc jpf jpx j2c icns ico "
+                                       "im iim tif tiff jfif jpe jpg jpeg mpg mpeg msp pcd pxr pbm pgm ppm pnm psd bw rgb "
+                                       "rgba sgi ras tga icb vda vst webp wmf emf xbm "
+                                       "xpm ";
+static const char audio_extensions[] = " aiff au avr caf flac htk svx mat4 mat5 mpc2k ogg paf pvf raw rf64 sd2 sds ircam "
+                                       "voc w64 wav nist wavex wve xi mp3 opus 3gp 3g2 "
+                                       "avi asf flv mp4 mov m4v mkv mpg webm f4v wmv wma ogm mxf nut ";
 static const char video_extensions[] = " mkv mp4 avi mov mpg mpeg webm 3gp 3g2 asf flv m4v f4v wmv ogm ogv mxf nut ts ";
 
 static bool is_extension_of(const struct folder_media *m, const char *p, size_t len)
@@ -178,7 +179,8 @@ static void sort_metadata(struct folder_metadata *m, size_t n)
     for (size_t i = 1; i < n; i++) {
         struct folder_metadata v = m[i];
         size_t k = i;
-        for (; k > 0 && (m[k - 1].split > v.split || (m[k - 1].split == v.split && strcmp(m[k - 1].path, v.path) > 0)); k--) {
+        for (; k > 0 && (m[k - 1].split > v.split || (m[k - 1].split == v.split && strcmp(m[k - 1].path, v.path) > 0));
+             k--) {
             m[k] = m[k - 1];
         }
         m[k] = v;
@@ -329,12 +331,14 @@ static grebe_status make_features(struct folder_builder *b, grebe_error *err)
         }
         GREBE_TRY(buf_put_text(&json, has_media ? ", " : "{", err));
         GREBE_TRY(json_put_string(&json, as[i], strlen(as[i]), err));
-        GREBE_TRY(buf_printf(&json, err, is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
-                             b->media->type));
+        GREBE_TRY(buf_printf(
+            &json, err, is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
+            b->media->type));
         has_media = true;
     }
     if (!has_media) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a column file_name, *_file_name, file_names or *_file_names, found none",
+        st = GREBE_FAIL(err, GREBE_EINVAL,
+                        "%s: expected a column file_name, *_file_name, file_names or *_file_names, found none",
                         b->metadata[0].path);
         goto out;
     }
@@ -365,8 +369,8 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err)
     for (size_t i = 0; i < b->n_metadata; i++) {
         is_in_zip = is_in_zip || b->metadata[i].in_zip != NULL;
         if (strcmp(extension_of(b->metadata[i].path), extension) != 0) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "expected metadata files of one kind, found %s and %s", b->metadata[0].path,
-                              b->metadata[i].path);
+            return GREBE_FAIL(err, GREBE_EINVAL, "expected metadata files of one kind, found %s and %s",
+                              b->metadata[0].path, b->metadata[i].path);
         }
     }
     if (is_in_zip) {

@@ -217,7 +217,8 @@ out:
     return st;
 }
 
-/* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a whole. */
+/* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a
+ * whole. */
 enum { PIECE_ROWS = 32768 };
 
 static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t begin)
@@ -264,7 +265,8 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         if (answer == EXPR_NONE) {
             continue;
         }
-        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call, &rows, err);
+        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call,
+                          &rows, err);
         if (st == GREBE_OK && answer == EXPR_SOME) {
             st = filter_rows(p, &rows, &kept, err);
             array_move(&rows, &kept);
@@ -371,7 +373,8 @@ static grebe_status parquet_read(struct builder *base, size_t split, size_t file
     p->end = part >= 0 ? (size_t)part + 1 : n;
     p->chunk = part >= 0 ? max_size((size_t)part, (size_t)place.at) : (size_t)place.at;
     p->row = place.row;
-    if (p->in.r != NULL && p->chunk < p->end && p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
+    if (p->in.r != NULL && p->chunk < p->end &&
+        p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
         const int64_t *begins = p->in.r->chunk_begin;
         int64_t first = begins[part >= 0 ? part : 0], in_chunk = place.row - (begins[p->chunk] - first);
         if (in_chunk < 0 || in_chunk >= begins[p->chunk + 1] - begins[p->chunk]) {
