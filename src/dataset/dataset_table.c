@@ -166,6 +166,9 @@ grebe_status dataset_table_of_files(grebe_context *ctx, const char *const *paths
     struct dataset_table *t = NULL;
     struct rows_file *file = NULL;
     *out = NULL;
+    if (n == 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "a table of no files");
+    }
     for (size_t i = 0; i < n; i++) {
         struct table_part *p = NULL;
         GREBE_TRY(rows_file_open(ctx, paths[i], in_memory, &file, err));
