@@ -205,6 +205,7 @@ static void places_of_files(void **state)
                   { "parquet", FILES "groups.parquet", "{\"filters\": [[\"x\", \">=\", 33], [\"n\", \"!=\", 40]], \"batch_size\": 3}", 56 },
                   { "arrow", FILES "batches.arrow", NULL, 100 },
                   { "arrow", FILES "file.arrow", NULL, 100 },
+                  { "arrow", FILES "replaced.arrow", NULL, 6 },
                   { "csv", LOAD "csv_gz/a.csv.gz", "{\"chunksize\": 4}", 14 },
                   { "csv", LOAD "csv_zip/a.zip", "{\"chunksize\": 4}", 15 },
                   { "json", LOAD "json_gz/a.jsonl.gz", "{\"chunksize\": 50}", 14 } };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets when memory is short, when a writer dies, when texts are many; fingerprints of whole calls. */
-#include "dataset/dataset_state.h"
+#include "dataset/rows_writer.h"
 #include "dataset_case.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -184,6 +185,57 @@ static void stops_when_told(void **state)
     struct stat info;
     assert_int_not_equal(stat(path, &info), 0);
     grebe_cancel_free(cancel);
+    grebe_dataset_free(ds);
+}
+
+static int n_entries(const char *path)
+{
+    int n = 0;
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+    }
+    closedir(dir);
+    return n;
+}
+
+/* A file has its name when it is finished, and else there is none. */
+static void leaves_no_unfinished_file(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char path[300];
+    grebe_dataset *ds = made_set(f->ctx, 2500, 100);
+    struct rows_writer *w = NULL;
+    struct rows_writer_options o = { "0123456789abcdef", 0, false, false };
+    struct ArrowArray rows;
+    snprintf(path, sizeof path, "%s/rows.arrow", f->folder);
+    for (int is_finished = 0; is_finished < 2; is_finished++) {
+        assert_ok(rows_writer_new(f->ctx, path, ds->features, &o, &w, &err));
+        for (int64_t row = 0; row < 2500; row += 300) { /* joined to batches of 1000 */
+            assert_ok(grebe_dataset_read(ds, row, row + 300 < 2500 ? row + 300 : 2500, NULL, 0, &rows, &err));
+            assert_ok(rows_writer_put(w, &rows, &err));
+        }
+        assert_int_equal(rows_writer_num_rows(w), 2500);
+        if (is_finished) {
+            assert_ok(rows_writer_finish(w, &err));
+        }
+        rows_writer_free(w);
+        assert_int_equal(n_entries(f->folder), is_finished);
+    }
+    struct rows_file *file = NULL;
+    assert_ok(rows_file_open(f->ctx, path, false, &file, &err));
+    assert_int_equal(file->n_batches, 3);
+    assert_int_equal(file->batch_begin[2], 2000);
+    rows_file_drop(file);
+    struct stat info;
+    mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0666 & ~mask);
+    snprintf(path, sizeof path, "%s/none/rows.arrow", f->folder);
+    assert_fails(rows_writer_new(f->ctx, path, ds->features, &o, &w, &err), GREBE_ENOTFOUND, "none/rows.arrow");
     grebe_dataset_free(ds);
 }
 
@@ -429,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gives_memory_back, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(keeps_the_old_folder_when_killed, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(stops_when_told, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(leaves_no_unfinished_file, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(names_results_as_the_library_does, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sorts_many_rows, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(holds_three_gigabytes_of_text, fixture_set_up, fixture_tear_down),
