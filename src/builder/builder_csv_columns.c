@@ -43,11 +43,14 @@ struct values {
     grebe_error *err;
 };
 
-/* The text of a row; false: it is missing. */
+/* The text of a row; false: it is missing. A field that a row does not have is an empty one. */
 static bool value_at(const struct values *v, size_t row, const char **p, size_t *len)
 {
-    return csv_field_at(v->c, row, v->column->at, p, len) &&
-           (v->o->is_na_off || !csv_words_have(&v->column->na->words, *p, *len));
+    if (!csv_field_at(v->c, row, v->column->at, p, len)) {
+        *p = "";
+        *len = 0;
+    }
+    return v->o->is_na_off || !csv_words_have(&v->column->na->words, *p, *len);
 }
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }

@@ -347,6 +347,9 @@ static grebe_status find_columns(struct csv_file *f, grebe_error *err)
     }
     size_t n_names = f->o->names != NULL ? f->o->names->n : has_header ? n_named : n_first;
     size_t n_fields = max_size(n_names, n_first);
+    if (n_fields == 0) {
+        return fail_line(f, at, "no columns to parse", err);
+    }
     size_t n_leading = f->o->is_index_off || f->o->index_col != NULL || f->o->usecols != NULL ? 0 : n_fields - n_names;
     const char **names = arena_array(&f->arena, n_names + 1, sizeof *names);
     if (names == NULL) {
