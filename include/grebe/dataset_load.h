@@ -69,12 +69,18 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_load(grebe_context *ctx, c
 
 /** Streams by name of split. */
 typedef struct grebe_iterable_dict grebe_iterable_dict;
-GREBE_API size_t grebe_iterable_dict_len(const grebe_iterable_dict *dict);
-GREBE_API const char *grebe_iterable_dict_name(const grebe_iterable_dict *dict, size_t i);
-GREBE_API const grebe_iterable *grebe_iterable_dict_get(const grebe_iterable_dict *dict, size_t i);
-GREBE_API void grebe_iterable_dict_free(grebe_iterable_dict *dict);
+GREBE_API size_t grebe_iterable_dict_len(const grebe_iterable_dict *dict); /**< @return how many. */
+GREBE_API const char *grebe_iterable_dict_name(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
+GREBE_API const grebe_iterable *grebe_iterable_dict_get(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
+GREBE_API void grebe_iterable_dict_free(grebe_iterable_dict *dict); /**< NULL accepted. Streams that were kept stay. */
 
-/** The same files read as they are, without a cache. options->split: a name, names joined by '+', or "all". */
+/**
+ * The same files read as they are, without a cache. Recorded numbers of rows are compared when the last file of a split was read.
+ *
+ * @param options split: a name, names joined by '+', or "all"; n_jobs: none.
+ * @param out     Owned by the caller, grebe_iterable_dict_free(); NULL on failure.
+ * @return as grebe_dataset_load().
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterable_load(grebe_context *ctx, const char *path,
                                                             const grebe_load_options *options,
                                                             grebe_iterable_dict **out,
@@ -84,7 +90,11 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterable_load(grebe_context *ctx, 
 
 /**
  * What lies in a cache: one row a file or prepared data set, with
- *   path, kind ("prepared", "map", "indices", "unfinished"), data set, config, split, bytes, rows, modified (timestamp[us, UTC]).
+ *   path, kind ("prepared", "map", "indices", "unfinished"), dataset, config, split, bytes, rows, modified (timestamp[us, UTC]).
+ *
+ * @param cache_dir NULL: as the environment says. Borrowed.
+ * @param out       Owned by the caller.
+ * @return GREBE_OK (a cache that is not there is empty); GREBE_EINVAL; GREBE_EIO; GREBE_ELIMIT; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_cache_list(grebe_context *ctx, const char *cache_dir,
                                                          struct ArrowArrayStream *out,
@@ -105,7 +115,13 @@ typedef struct grebe_cache_remove_options {
         sizeof(grebe_cache_remove_options), 0, -1, -1, false, false    \
     }
 
-/** @param out What was (is_dry_run: would be) removed, and why: rows as grebe_cache_list() gives, and reason. */
+/**
+ * Remove from a cache. What somebody is making, and temporary files younger than an hour, stay; locks go with their folders.
+ *
+ * @param options Borrowed; NULL: everything.
+ * @param out     What was (is_dry_run: would be) removed, and why: rows as grebe_cache_list() gives, and reason. Owned by the caller.
+ * @return GREBE_OK; GREBE_EINVAL (a path outside of the cache); GREBE_EIO; GREBE_ELIMIT; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_cache_remove(
     grebe_context *ctx, const char *cache_dir, const grebe_cache_remove_options *options,
     struct ArrowArrayStream *out, grebe_error *err);

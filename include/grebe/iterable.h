@@ -214,6 +214,20 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterator_next(grebe_iterator *iter
                                                             grebe_error *err);
 
 /**
+ * The next rows as an Arrow stream, for whoever reads these.
+ *
+ * @param iter       Borrowed until the stream is released; it is used by nothing else meanwhile, and stands behind the rows that
+ *                   the stream gave out afterwards.
+ * @param batch_rows As for grebe_iterator_next().
+ * @param max_rows   Rows at most; -1: all.
+ * @param out        Owned by the caller. Rows of other types than the first ones fail with GREBE_ESCHEMA.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterator_scan(grebe_iterator *iter, int64_t batch_rows,
+                                                            int64_t max_rows,
+                                                            struct ArrowArrayStream *out,
+                                                            grebe_error *err);
+
+/**
  * Where the iteration stands: JSON.
  *
  * @param rows_back Rows at the end of the last batch that do not count as read (0 … its length): whoever gives out rows one

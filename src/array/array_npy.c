@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "array/array_internal.h"
+#include "array/tensor_internal.h"
 #include "base/checked.h"
 #include "base/endian.h"
 
@@ -16,10 +17,11 @@ enum { HEADER_MAX = 1 << 20, NPY_ALIGN = 64 };
 static const struct {
     char code;
     size_t bytes;
-    enum array_type type;
+    int type;
 } codes[] = { { 'f', 4, ARRAY_F32 }, { 'f', 2, ARRAY_F16 }, { 'f', 8, ARRAY_F64 }, { 'i', 1, ARRAY_I8 },
               { 'u', 1, ARRAY_U8 },  { 'i', 2, ARRAY_I16 }, { 'u', 2, ARRAY_U16 }, { 'i', 4, ARRAY_I32 },
-              { 'u', 4, ARRAY_U32 }, { 'i', 8, ARRAY_I64 }, { 'u', 8, ARRAY_U64 }, { 'b', 1, ARRAY_BOOL } };
+              { 'u', 4, ARRAY_U32 }, { 'i', 8, ARRAY_I64 }, { 'u', 8, ARRAY_U64 }, { 'b', 1, ARRAY_BOOL },
+              { 'c', 8, TENSOR_C64 }, { 'c', 16, TENSOR_C128 } };
 
 enum { N_CODES = sizeof codes / sizeof codes[0] };
 
@@ -81,21 +83,13 @@ static bool eat_number(struct cursor *c, uint64_t *out)
     return c->p > begin;
 }
 
-struct npy_header {
-    char descr[32];
-    bool is_fortran;
-    uint64_t shape[8];
-    unsigned rank;
-    unsigned seen; /* bits: descr, fortran_order, shape */
-};
-
 static bool eat_shape(struct cursor *c, struct npy_header *h)
 {
     if (!eat(c, "(")) {
         return false;
     }
     for (h->rank = 0; !eat(c, ")"); h->rank++) {
-        if (h->rank == 8 || !eat_number(c, &h->shape[h->rank])) {
+        if (h->rank == NPY_DIMS_MAX || !eat_number(c, &h->shape[h->rank])) {
             return false;
         }
         if (!eat(c, ",")) {
@@ -155,30 +149,32 @@ damaged:
                       error_quote(shown, sizeof shown, text, n));
 }
 
-static grebe_status set_type(struct array_file *f, const struct npy_header *h, grebe_error *err)
+/* The type that descr names; GREBE_EUNSUPPORTED for records, objects, times, texts. */
+static grebe_status set_type(const char *path, struct npy_header *h, grebe_error *err)
 {
     const char *d = h->descr;
     char order = '=', shown[48];
     size_t bytes = 0;
+    h->is_big_endian = false;
     if (strcmp(d, "?") == 0) {
-        f->info.type = ARRAY_BOOL;
+        h->type = ARRAY_BOOL;
         return GREBE_OK;
     }
     if (*d == '<' || *d == '>' || *d == '|' || *d == '=') {
         order = *d++;
     }
-    char code = *d;
-    if (code != '\0' && d[1] >= '0' && d[1] <= '9' && d[2] == '\0') {
-        bytes = (size_t)(d[1] - '0');
+    char code = *d++;
+    for (; *d >= '0' && *d <= '9' && bytes < 100; d++) {
+        bytes = bytes * 10 + (size_t)(*d - '0');
     }
-    for (size_t i = 0; i < N_CODES; i++) {
+    for (size_t i = 0; i < N_CODES && *d == '\0'; i++) {
         if (codes[i].code == code && codes[i].bytes == bytes) {
-            f->info.type = codes[i].type;
-            f->is_big_endian = order == '>' && bytes > 1;
+            h->type = codes[i].type;
+            h->is_big_endian = order == '>' && bytes > 1;
             return GREBE_OK;
         }
     }
-    return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected numbers or bool, found the type '%s'", f->bytes->path,
+    return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected numbers or bool, found the type '%s'", path,
                       error_quote(shown, sizeof shown, h->descr, strlen(h->descr)));
 }
 
@@ -203,32 +199,48 @@ static grebe_status set_shape(struct array_file *f, const struct npy_header *h, 
     return GREBE_OK;
 }
 
+grebe_status npy_header_read(const char *path, const unsigned char *bytes, uint64_t len, struct npy_header *h, grebe_error *err)
+{
+    unsigned version = len >= 8 ? bytes[6] : 0;
+    size_t fixed = version == 1 ? 10 : 12;
+    if (len < fixed || !array_is_npy(bytes, (size_t)len)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a npy file", path);
+    }
+    if (version < 1 || version > 3) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected version 1, 2 or 3, found %u", path, version);
+    }
+    uint64_t n = version == 1 ? load_le16(bytes + 8) : load_le32(bytes + 8);
+    if (n > HEADER_MAX || !range_fits_u64(fixed, n, len)) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: npy: the header claims %llu bytes, the file has %llu", path,
+                          (unsigned long long)n, (unsigned long long)len);
+    }
+    grebe_status st = parse(path, (const char *)bytes + fixed, (size_t)n, h, err);
+    h->data_at = fixed + n;
+    return st == GREBE_OK ? set_type(path, h, err) : st;
+}
+
 grebe_status array_npy_open(struct array_file *f, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     unsigned char head[12];
     struct buf text = BUF_INIT(f->ctx->a);
     struct npy_header h;
-    GREBE_TRY(io_read(f->bytes, 0, head, 10, err));
-    unsigned version = head[6];
-    size_t fixed = version == 1 ? 10 : 12;
-    if (version < 1 || version > 3) {
-        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected version 1, 2 or 3, found %u", f->bytes->path, version);
+    uint64_t size = f->bytes->id.size_bytes;
+    memset(head, 0, sizeof head);
+    GREBE_TRY(io_read(f->bytes, 0, head, size < sizeof head ? (size_t)size : sizeof head, err));
+    uint64_t n = 12 + (head[6] == 1 ? load_le16(head + 8) : load_le32(head + 8));
+    n = n > size || n > 12 + HEADER_MAX ? (size < 12 + HEADER_MAX ? size : 12 + HEADER_MAX) : n;
+    GREBE_TRY(buf_reserve(&text, (size_t)n, err));
+    GREBE_TRY(io_read(f->bytes, 0, text.data, (size_t)n, err));
+    GREBE_TRY(npy_header_read(f->bytes->path, text.data, n, &h, err));
+    if (h.type > ARRAY_BOOL) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected numbers or bool, found the type '%s'", f->bytes->path, h.descr);
         goto out;
     }
-    GREBE_TRY(io_read(f->bytes, 0, head, fixed, err));
-    uint64_t n = version == 1 ? load_le16(head + 8) : load_le32(head + 8);
-    if (n > HEADER_MAX || !range_fits_u64(fixed, n, f->bytes->id.size_bytes)) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: npy: the header claims %llu bytes, the file has %llu", f->bytes->path,
-                        (unsigned long long)n, (unsigned long long)f->bytes->id.size_bytes);
-        goto out;
-    }
-    GREBE_TRY(buf_reserve(&text, (size_t)n + 1, err));
-    GREBE_TRY(io_read(f->bytes, fixed, text.data, (size_t)n, err));
-    GREBE_TRY(parse(f->bytes->path, (const char *)text.data, (size_t)n, &h, err));
     f->info.kind = ARRAY_NPY;
-    f->offset = fixed + n;
-    GREBE_TRY(set_type(f, &h, err));
+    f->info.type = (enum array_type)h.type;
+    f->is_big_endian = h.is_big_endian;
+    f->offset = h.data_at;
     GREBE_TRY(set_shape(f, &h, err));
 out:
     buf_release(&text);
@@ -241,7 +253,7 @@ grebe_status array_npy_header(struct buf *dst, enum array_type type, uint64_t ro
     char code = 'V';
     size_t bytes = array_type_bytes(type);
     for (size_t i = 0; i < N_CODES; i++) {
-        code = codes[i].type == type ? codes[i].code : code;
+        code = codes[i].type == (int)type ? codes[i].code : code;
     }
     if (code == 'V') {
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "npy has no %s", array_type_name(type));

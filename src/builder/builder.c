@@ -8,7 +8,9 @@
 #include "builder/builder_internal.h"
 
 static const struct builder_kind *const kinds[] = { &builder_csv, &builder_json, &builder_text, &builder_parquet, &builder_arrow,
-                                                    &builder_conll, &builder_xml, NULL };
+                                                    &builder_conll, &builder_xml, &builder_imagefolder,
+                                                    &builder_audiofolder, &builder_videofolder, &builder_webdataset,
+                                                    NULL };
 
 const struct builder_kind *const *builder_kinds(void) { return kinds; }
 

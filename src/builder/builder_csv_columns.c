@@ -91,11 +91,11 @@ static enum parsed parse_int(const struct csv_options *o, const char *p, size_t 
     return is_over ? PARSED_OVER : PARSED;
 }
 
-/* NOT_THIS: not all are integers, or one is missing; *is_large: one is beyond int64. */
+/* NOT_THIS: not all are integers, or one is missing. *is_large: all are, and one is beyond int64. */
 static grebe_status read_ints(const struct values *v, bool is_missing_null, bool *is_large)
 {
     grebe_status st = GREBE_OK;
-    bool has_negative = false;
+    bool has_negative = false, has_missing = false;
     *is_large = false;
     for (size_t i = 0; i < v->n && st == GREBE_OK; i++) {
         const char *p = NULL;
@@ -103,11 +103,13 @@ static grebe_status read_ints(const struct values *v, bool is_missing_null, bool
         bool is_negative = false;
         uint64_t value = 0;
         if (!value_at(v, i, &p, &len)) {
-            st = is_missing_null ? text_builder_put_nulls(v->b, 1, v->err) : NOT_THIS;
+            has_missing = !is_missing_null;
+            st = text_builder_put_nulls(v->b, 1, v->err);
             continue;
         }
         enum parsed what = parse_int(v->o, p, len, &is_negative, &value);
         if (what == PARSED_NOT) {
+            *is_large = false;
             return NOT_THIS;
         }
         has_negative = has_negative || (is_negative && value != 0);
@@ -125,7 +127,7 @@ static grebe_status read_ints(const struct values *v, bool is_missing_null, bool
             text_builder_took(v->b);
         }
     }
-    return st == GREBE_OK && *is_large && has_negative ? NOT_THIS : st;
+    return st == GREBE_OK && (has_missing || (*is_large && has_negative)) ? NOT_THIS : st;
 }
 
 /* ---- numbers ---- */
@@ -289,7 +291,7 @@ static grebe_status read_as(const struct values *v, const grebe_allocator *a, en
     case CSV_INT64:
     case CSV_UINT64:
         st = read_ints(v, v->column->is_given, &is_large);
-        *type = is_large ? CSV_UINT64 : CSV_INT64;
+        *type = st == NOT_THIS && is_large ? CSV_TEXT : is_large ? CSV_UINT64 : CSV_INT64;
         return st;
     case CSV_DOUBLE: return read_doubles(v);
     case CSV_BOOL: return read_bools(v);
@@ -340,6 +342,9 @@ grebe_status csv_read_column(const grebe_allocator *a, const struct csv_options 
         for (size_t i = 0; i < sizeof order / sizeof order[0] && st == NOT_THIS; i++) {
             *type = order[i];
             st = read_as(&v, a, type);
+            if (st == NOT_THIS && *type == CSV_TEXT) { /* integers that no integer type holds stay what they are */
+                i = sizeof order / sizeof order[0] - 2;
+            }
         }
     }
     st = st == GREBE_OK ? text_builder_finish(&b, 0, out, err) : st;

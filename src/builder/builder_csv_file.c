@@ -108,24 +108,47 @@ static const char *name_printf(struct csv_file *f, const char *format, const cha
     return copy;
 }
 
-/* Names that come again get ".1", ".2", … */
+static bool is_unnamed(const char *name) { return strncmp(name, "Unnamed: ", 9) == 0; }
+
+/* The name for one that is there already: with the first of ".1", ".2", … that makes it new. */
+static grebe_status make_new(struct csv_file *f, struct name_index *counts, const struct name_index *header, const char **name,
+                           grebe_error *err)
+{
+    const char *old = *name, *made = old;
+    size_t *count = name_index_find(counts, old);
+    for (size_t k = count != NULL ? *count : 0; k > 0;) {
+        *name_index_find(counts, old) = k + 1;
+        made = name_printf(f, "%s.%zu", old, k);
+        if (made == NULL) {
+            return name_fail(err);
+        }
+        count = name_index_find(counts, made);
+        k = name_index_find(header, made) != NULL ? k + 1 : count != NULL ? *count : 0;
+    }
+    *name = made;
+    return name_index_add(counts, made, 1, NULL, err);
+}
+
+/* As pandas makes names unique, columns without a name last. */
 static grebe_status make_unique(struct csv_file *f, const char **names, size_t n, grebe_error *err)
 {
-    struct name_index seen = { 0 };
-    grebe_status st = name_index_new(f->arena.a, n, &seen, err);
-    for (size_t i = 0; st == GREBE_OK && i < n; i++) {
-        const char *name = names[i];
-        size_t *count = name_index_find(&seen, name);
-        for (size_t k = count != NULL ? *count : 0; st == GREBE_OK && count != NULL; k++) {
-            *name_index_find(&seen, names[i]) = k + 1;
-            name = name_printf(f, "%s.%zu", names[i], k);
-            st = name != NULL ? GREBE_OK : name_fail(err);
-            count = st == GREBE_OK ? name_index_find(&seen, name) : NULL;
-        }
-        st = st == GREBE_OK ? name_index_add(&seen, name, 1, NULL, err) : st;
-        names[i] = name;
+    struct name_index counts = { 0 }, header = { 0 };
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(name_index_new(f->arena.a, n, &counts, err));
+    GREBE_TRY(name_index_new(f->arena.a, n, &header, err));
+    for (size_t i = 0; i < n; i++) {
+        GREBE_TRY(name_index_add(&header, names[i], 0, NULL, err));
     }
-    name_index_release(&seen);
+    for (size_t i = 0; i < 2 * n; i++) {
+        const char **name = &names[i % n];
+        if (is_unnamed(*name) == (i >= n)) {
+            GREBE_TRY(make_new(f, &counts, &header, name, err));
+            GREBE_TRY(name_index_add(&header, *name, 0, NULL, err));
+        }
+    }
+out:
+    name_index_release(&counts);
+    name_index_release(&header);
     return st;
 }
 
@@ -260,8 +283,7 @@ static grebe_status choose_columns(struct csv_file *f, const char *const *names,
     }
     for (size_t i = 0; i < n_names && st == GREBE_OK; i++) {
         if (is_of(o->index_col, names[i], i)) {
-            bool is_unnamed = strncmp(names[i], "Unnamed: ", 9) == 0;
-            add_column(f, is_unnamed ? "__index_level_0__" : names[i], i + n_leading);
+            add_column(f, is_unnamed(names[i]) ? "__index_level_0__" : names[i], i + n_leading);
         }
     }
     for (size_t i = 0; i < n_leading && st == GREBE_OK; i++) {

@@ -4,12 +4,35 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/utf8.h"
 #include "builder/builder_decode.h"
+#include "builder/builder_text.h"
 
 enum { CHUNK_BYTES = 10 << 20, BLOCK_BYTES = 1 << 20 };
 
 /* ---- types ---- */
+
+/* What types are found from: so many bytes and the rest of their last line; all of it where rows are no lines. GREBE_END. */
+static grebe_status take_chunk(struct json_builder *b, struct json_unit *u, struct text_block *out, grebe_error *err)
+{
+    struct text_reader *r = &u->reader;
+    size_t chunk = u->layout == ROWS_LINES ? (size_t)b->chunk_bytes : SIZE_MAX / 4;
+    grebe_status st = text_reader_fill(r, chunk, err);
+    const char *end = NULL;
+    while (st == GREBE_OK && chunk < r->end - r->at && end == NULL) {
+        end = memchr(r->data + r->at + chunk, '\n', r->end - r->at - chunk);
+        if (end == NULL && r->is_over) {
+            break;
+        }
+        st = end == NULL ? text_reader_fill(r, 2 * (r->end - r->at), err) : st;
+    }
+    if (st != GREBE_OK || r->at == r->end) {
+        return st != GREBE_OK ? st : GREBE_END;
+    }
+    const size_t len = end != NULL ? (size_t)(end + 1 - r->data) - r->at : r->end - r->at;
+    *out = (struct text_block){ r->data + r->at, len, r->line, r->column };
+    text_reader_skip(r, len);
+    return GREBE_OK;
+}
 
 /* Types of the blocks of a unit: the first of them, more while places are null. */
 static grebe_status see_unit(struct json_builder *b, struct region *bytes, const char *name, struct json_kinds *type,
@@ -17,34 +40,25 @@ static grebe_status see_unit(struct json_builder *b, struct region *bytes, const
 {
     struct json_unit u;
     struct text_block block;
-    size_t n = 0;
     grebe_status st = json_unit_open(b, bytes, name, 0, &u, err);
     while (st == GREBE_OK && (type->n_fields == 0 || json_kinds_has_nulls(type))) {
         struct arena arena = ARENA_INIT(b->base.b.ctx->a);
         struct json_kinds more = { 0 };
         bool is_first = type->n_fields == 0;
-        size_t chunk = u.layout == ROWS_ARRAY ? SIZE_MAX / 4 : (size_t)b->chunk_bytes; /* all of an array */
-        st = text_reader_fill(&u.reader, chunk, err);
-        chunk = min_size(chunk, u.reader.end - u.reader.at);
-        st = st == GREBE_OK && chunk > 0 ? json_unit_blocks(&u, chunk, &block, 1, &n, err) : st;
-        if (st != GREBE_OK || chunk == 0 || n == 0) {
-            break;
+        st = take_chunk(b, &u, &block, err);
+        if (st == GREBE_OK) {
+            st = builder_text_check(name, &block, err);
         }
-        size_t good = utf8_valid_prefix(block.data, block.len);
-        if (good < block.len) {
-            char place[512];
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected UTF-8, found 0x%02x", text_place(place, name, &block, good),
-                            (unsigned char)block.data[good]);
-            break;
+        if (st == GREBE_OK) {
+            st = json_see_block(&u, &block, is_first ? &b->arena : &arena, is_first ? type : &more, err);
         }
-        st = json_see_block(&u, &block, is_first ? &b->arena : &arena, is_first ? type : &more, err);
         if (st == GREBE_OK && !is_first) {
             st = json_kinds_widen(&b->arena, type, &more, err);
         }
         arena_release(&arena);
     }
     json_unit_release(&u);
-    return st;
+    return st == GREBE_END ? GREBE_OK : st;
 }
 
 static grebe_status see_file(struct json_builder *b, const char *path, struct json_kinds *type, grebe_error *err)

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/utf8.h"
-#include "builder/builder_decode.h"
 #include "builder/builder_json.h"
+#include "builder/builder_text.h"
 #include "text/json_table.h"
 
 enum { SLOTS_MAX = 64, ROWS_TRIED = 64 };
@@ -139,13 +138,11 @@ static grebe_status by_own_types(struct json_rows *r, struct json_slot *s, grebe
 
 static grebe_status read_block(struct json_rows *r, struct json_slot *s, grebe_error *err)
 {
-    char place[512];
-    size_t good = utf8_valid_prefix(s->block.data, s->block.len);
-    if (good < s->block.len) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected UTF-8, found 0x%02x",
-                          text_place(place, r->unit.reader.name, &s->block, good), (unsigned char)s->block.data[good]);
+    grebe_status st = builder_text_check(r->unit.reader.name, &s->block, err);
+    if (st != GREBE_OK) {
+        return st;
     }
-    grebe_status st = with_shape(r, s, &r->b->shape, &r->b->how, err);
+    st = with_shape(r, s, &r->b->shape, &r->b->how, err);
     if (st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT) {
         st = by_own_types(r, s, err);
     }

@@ -57,6 +57,23 @@ grebe_status expr_eval(const struct expr *e, const struct ArrowArray *const *col
 grebe_status expr_eval_rows(const struct expr *e, const struct ArrowArray *rows, uint8_t *keep,
                             int64_t *n_true, grebe_error *err);
 
+/* ---- values: the same language where it need not be a condition ---- */
+
+/** As expr_bind; the expression may be of any type. */
+grebe_status expr_bind_value(struct expr *e, const struct ArrowSchema *schema, grebe_error *err);
+
+/**
+ * The type of the values: a column's own (nested fields too); of what is computed bool, int64, uint64, double, decimal256,
+ * string, binary, date32 or timestamp.
+ *
+ * @return GREBE_OK; GREBE_EUNSUPPORTED (lists and structs out of others, …).
+ */
+grebe_status expr_value_type(const struct expr *e, const char *name, struct ArrowSchema *out, grebe_error *err);
+
+/** A value for each row. columns: as for expr_eval. out: of expr_value_type. GREBE_ELIMIT (text beyond 32-bit offsets). */
+grebe_status expr_eval_value(const struct expr *e, const struct ArrowArray *const *columns, int64_t length,
+                             struct ArrowArray *out, grebe_error *err);
+
 /** What bounds say of all rows of a chunk. */
 enum expr_answer {
     EXPR_NONE, /* true for no row */

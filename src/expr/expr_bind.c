@@ -437,7 +437,7 @@ static void number_slots(struct expr *e, struct expr_node *node)
     }
 }
 
-grebe_status expr_bind(struct expr *e, const struct ArrowSchema *schema, grebe_error *err)
+static grebe_status bind_root(struct expr *e, const struct ArrowSchema *schema, bool is_condition, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     char found[96];
@@ -458,7 +458,7 @@ grebe_status expr_bind(struct expr *e, const struct ArrowSchema *schema, grebe_e
     }
     memset(e->positions, -1, n * sizeof *e->positions);
     GREBE_TRY(bind_node(e, e->root, err));
-    if (e->root->domain != D_BOOL && e->root->domain != D_NULL) {
+    if (is_condition && e->root->domain != D_BOOL && e->root->domain != D_NULL) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "condition: expected true or false, found %s",
                         expr_describe(found, sizeof found, e->root));
         goto out;
@@ -476,6 +476,16 @@ out:
         schema_release(&e->schema);
     }
     return st;
+}
+
+grebe_status expr_bind(struct expr *e, const struct ArrowSchema *schema, grebe_error *err)
+{
+    return bind_root(e, schema, true, err);
+}
+
+grebe_status expr_bind_value(struct expr *e, const struct ArrowSchema *schema, grebe_error *err)
+{
+    return bind_root(e, schema, false, err);
 }
 
 const int *expr_columns(const struct expr *e, size_t *n)

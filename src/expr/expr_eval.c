@@ -388,7 +388,7 @@ static char *place_vectors(struct eval *ev, const struct expr_node *node, char *
     return p;
 }
 
-static grebe_status eval_begin(struct eval *ev, int64_t length)
+grebe_status eval_begin(struct eval *ev, int64_t length)
 {
     const struct expr *e = ev->e;
     size_t row_len = bytes_per_row(e->root);
@@ -409,7 +409,7 @@ static grebe_status eval_begin(struct eval *ev, int64_t length)
     return GREBE_OK;
 }
 
-static void eval_end(struct eval *ev)
+void eval_end(struct eval *ev)
 {
     const struct expr *e = ev->e;
     for (size_t i = 0; ev->vecs != NULL && i < e->n_slots; i++) {

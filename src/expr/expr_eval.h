@@ -60,4 +60,8 @@ grebe_status eval_call(struct eval *ev, const struct expr_node *node);
 void eval_take_validity(const struct eval *ev, const struct expr_node *node,
                         const struct expr_node *kid);
 
+/** Vectors for chunks of up to `length` rows; eval_end() frees them, after a failure too. */
+grebe_status eval_begin(struct eval *ev, int64_t length);
+void eval_end(struct eval *ev);
+
 #endif

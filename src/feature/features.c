@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/name_index.h"
 #include "feature/feature_internal.h"
 #include "wire/json_python.h"
 
@@ -188,27 +189,54 @@ static grebe_status with_room(const grebe_allocator *a, size_t n, struct feature
     return st;
 }
 
+static grebe_status index_fields(const grebe_allocator *a, const struct features *f, struct name_index *out, grebe_error *err)
+{
+    grebe_status st = name_index_new(a, f->top.n_fields, out, err);
+    for (size_t i = 0; st == GREBE_OK && i < f->top.n_fields; i++) {
+        st = name_index_add(out, f->top.fields[i].name, i, NULL, err);
+    }
+    return st;
+}
+
 grebe_status features_project(const grebe_allocator *a, const struct features *f, const char *const *names,
                               const char *const *as, size_t n, struct features **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct features *made = NULL;
+    struct name_index there = { 0 };
     struct feature *fields = NULL;
     *out = NULL;
+    GREBE_TRY(index_fields(a, f, &there, err));
     GREBE_TRY(with_room(a, n, &made, &fields, err));
     for (size_t i = 0; i < n; i++) {
-        const struct feature *from = features_find(f, names[i]);
-        if (from == NULL) {
+        const size_t *at = name_index_find(&there, names[i]);
+        if (at == NULL) {
             st = GREBE_FAIL(err, GREBE_ENOTFOUND, "no column \"%s\"", names[i]);
             goto out;
         }
-        GREBE_TRY(feature_copy(&made->arena, from, as != NULL ? as[i] : names[i], &fields[i], err));
+        GREBE_TRY(feature_copy(&made->arena, &f->top.fields[*at], as != NULL ? as[i] : names[i], &fields[i], err));
         made->top.n_fields++;
     }
     *out = made;
     made = NULL;
 out:
+    name_index_release(&there);
     features_free(made);
+    return st;
+}
+
+grebe_status features_copy(const grebe_allocator *a, const struct features *f, struct features **out, grebe_error *err)
+{
+    struct feature *fields = NULL;
+    grebe_status st = with_room(a, f->top.n_fields, out, &fields, err);
+    for (size_t i = 0; st == GREBE_OK && i < f->top.n_fields; i++) {
+        st = feature_copy(&(*out)->arena, &f->top.fields[i], f->top.fields[i].name, &fields[i], err);
+        (*out)->top.n_fields++;
+    }
+    if (st != GREBE_OK) {
+        features_free(*out);
+        *out = NULL;
+    }
     return st;
 }
 
@@ -218,22 +246,28 @@ grebe_status features_merge(const grebe_allocator *a, const struct features *f, 
     grebe_status st = GREBE_OK;
     struct features *made = NULL;
     struct feature *fields = NULL;
+    struct name_index old_names = { 0 }, new_names = { 0 };
     *out = NULL;
+    GREBE_TRY(index_fields(a, f, &old_names, err));
+    GREBE_TRY(index_fields(a, more, &new_names, err));
     GREBE_TRY(with_room(a, f->top.n_fields + more->top.n_fields, &made, &fields, err));
     for (size_t i = 0; i < f->top.n_fields; i++) {
-        const struct feature *old = &f->top.fields[i], *replaced = features_find(more, old->name);
-        GREBE_TRY(feature_copy(&made->arena, replaced != NULL ? replaced : old, old->name, &fields[made->top.n_fields++],
-                               err));
+        const struct feature *old = &f->top.fields[i];
+        const size_t *at = name_index_find(&new_names, old->name);
+        GREBE_TRY(feature_copy(&made->arena, at != NULL ? &more->top.fields[*at] : old, old->name,
+                               &fields[made->top.n_fields++], err));
     }
     for (size_t i = 0; i < more->top.n_fields; i++) {
         const struct feature *add = &more->top.fields[i];
-        if (features_find(f, add->name) == NULL) {
+        if (name_index_find(&old_names, add->name) == NULL) {
             GREBE_TRY(feature_copy(&made->arena, add, add->name, &fields[made->top.n_fields++], err));
         }
     }
     *out = made;
     made = NULL;
 out:
+    name_index_release(&old_names);
+    name_index_release(&new_names);
     features_free(made);
     return st;
 }

@@ -4,7 +4,7 @@
 
 /*
  * What columns mean: the feature language of `datasets` (Value, ClassLabel, List, Array2D, Image, …) in its three forms, JSON,
- * YAML and Arrow, and the casts between storage types (docs/format/dataset.md).
+ * YAML and Arrow, and the casts between storage types (docs/format/features.md).
  */
 
 #include "arrow/arrow_array.h"
@@ -77,6 +77,7 @@ bool feature_equal(const struct feature *x, const struct feature *y);
 /** The named columns in that order, under their names in `as` (NULL: names). */
 grebe_status features_project(const grebe_allocator *a, const struct features *f, const char *const *names, const char *const *as,
                               size_t n, struct features **out, grebe_error *err);
+grebe_status features_copy(const grebe_allocator *a, const struct features *f, struct features **out, grebe_error *err);
 /** Columns of f, those of `more` replacing or following them. */
 grebe_status features_merge(const grebe_allocator *a, const struct features *f, const struct features *more,
                             struct features **out, grebe_error *err);
@@ -90,7 +91,7 @@ struct feature_cast_options {
 };
 
 /**
- * Rows cast to features: columns by name, in the order of the features, storage by the rules of docs/format/dataset.md ("Casts").
+ * Rows cast to features: columns by name, in the order of the features, storage by the rules of docs/format/features.md ("Casts").
  *
  * @param schema Struct type of the rows. @param rows Moved in, also on failure.
  * @return GREBE_OK; GREBE_ESCHEMA naming column, row, expected and found.

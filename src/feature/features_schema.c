@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/name_index.h"
 #include "feature/feature_dtype.h"
 #include "feature/feature_internal.h"
 
@@ -404,11 +405,10 @@ static bool implies(const struct ArrowSchema *implied, const struct ArrowSchema 
 }
 
 /* The feature that the metadata has for a column, where it fits the column's type; else that of the type. */
-static grebe_status column_from(struct arena *ar, const struct features *told, const struct ArrowSchema *s,
-                                struct feature *out, grebe_error *err)
+static grebe_status column_from(struct arena *ar, const struct feature *f, const struct ArrowSchema *s, struct feature *out,
+                                grebe_error *err)
 {
     const char *name = s->name != NULL ? s->name : "";
-    const struct feature *f = told != NULL ? features_find(told, name) : NULL;
     struct ArrowSchema implied = { 0 };
     bool fits = false;
     if (f != NULL) {
@@ -427,6 +427,7 @@ grebe_status features_from_schema(const grebe_allocator *a, const struct ArrowSc
 {
     grebe_status st = GREBE_OK;
     struct features *f = NULL, *told = NULL;
+    struct name_index there = { 0 }, known = { 0 };
     *out = NULL;
     if (strcmp(schema->format, "+s") != 0) {
         return GREBE_FAIL(err, GREBE_ESCHEMA, "rows: expected a struct, found format \"%s\"", schema->format);
@@ -441,18 +442,28 @@ grebe_status features_from_schema(const grebe_allocator *a, const struct ArrowSc
         st = no_memory(err);
         goto out;
     }
+    GREBE_TRY(name_index_new(a, (size_t)schema->n_children, &there, err));
+    GREBE_TRY(name_index_new(a, told != NULL ? told->top.n_fields : 0, &known, err));
+    for (size_t i = 0; told != NULL && i < told->top.n_fields; i++) {
+        GREBE_TRY(name_index_add(&known, told->top.fields[i].name, i, NULL, err));
+    }
     for (int64_t i = 0; i < schema->n_children; i++) {
         const char *name = schema->children[i]->name != NULL ? schema->children[i]->name : "";
-        if (features_find(f, name) != NULL) {
+        const size_t *at = name_index_find(&known, name);
+        bool is_there = false;
+        GREBE_TRY(name_index_add(&there, name, (size_t)i, &is_there, err));
+        if (is_there) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "two columns have the name \"%s\"", name);
             goto out;
         }
-        GREBE_TRY(column_from(&f->arena, told, schema->children[i], &fields[i], err));
+        GREBE_TRY(column_from(&f->arena, at != NULL ? &told->top.fields[*at] : NULL, schema->children[i], &fields[i], err));
         f->top.n_fields++;
     }
     *out = f;
     f = NULL;
 out:
+    name_index_release(&there);
+    name_index_release(&known);
     features_free(told);
     features_free(f);
     return st;

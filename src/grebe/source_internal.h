@@ -8,6 +8,7 @@
 
 struct source_many;
 struct source_vdb;
+struct source_dataset;
 
 /** A table (a file is one, too), a stream that can be read once, or several of these, or a collection. */
 struct grebe_source {
@@ -17,6 +18,7 @@ struct grebe_source {
     grebe_table *table;             /* NULL for streams and many */
     struct source_many *many;       /* NULL: one source */
     struct source_vdb *vdb;         /* a collection of vectors; NULL: none */
+    struct source_dataset *dataset; /* a saved data set; NULL: none */
     const struct file_format *file_format; /* of a file; NULL for others */
     struct buf path;                /* of a file */
     struct ArrowArrayStream stream; /* released once it was given away */

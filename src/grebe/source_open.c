@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrow/ipc.h"
+#include "grebe/source_dataset.h"
 #include "grebe/source_many.h"
 #include "grebe/source_vdb.h"
 #include "ipc/ipc_format.h"
@@ -190,6 +191,14 @@ static grebe_status open_collection(struct grebe_source *s, const char *uri, con
     return source_vdb_open(s->ctx, uri, name, &s->vdb, err);
 }
 
+/* A saved data set is read in order, as often as one likes. */
+static grebe_status open_dataset(struct grebe_source *s, struct io_store *store, const char *uri, grebe_error *err)
+{
+    s->kind = GREBE_SOURCE_STREAM;
+    s->format = "dataset";
+    return source_dataset_open(s->ctx, store, uri, &s->dataset, err);
+}
+
 static grebe_status open_any(struct grebe_source *s, struct table_store *store, const char *uri,
                              const grebe_source_options *options, grebe_error *err)
 {
@@ -236,6 +245,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         if (collection != NULL || forced != NULL) {
             return open_collection(s, forced != NULL ? forced : uri, collection, err);
         }
+        if (source_is_dataset(store->store, uri)) {
+            return open_dataset(s, store->store, uri, err);
+        }
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
         if (packed != NULL) {
             return source_packed_open(s, store->store, packed, err);
@@ -254,6 +266,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     bool is_there = io_stat(store->store, path, &info, NULL) == GREBE_OK;
     if (is_there && info.kind != IO_FOLDER) {
         return open_file(s, store, path, NULL, o, err);
+    }
+    if (is_there && source_is_dataset(store->store, path)) {
+        return open_dataset(s, store->store, path, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);
@@ -299,6 +314,7 @@ void grebe_source_close(grebe_source *source)
     if (source != NULL) {
         stream_release(&source->stream);
         source_vdb_close(source->vdb);
+        source_dataset_close(source->dataset);
         source_many_drop(source->many);
         grebe_table_close(source->table);
         buf_release(&source->path);
@@ -322,6 +338,7 @@ int64_t grebe_source_num_rows(const grebe_source *source)
     return source->table != NULL  ? grebe_table_num_rows(source->table)
            : source->many != NULL ? source_many_rows(source->many)
            : source->vdb != NULL  ? source_vdb_rows(source->vdb)
+           : source->dataset != NULL ? source_dataset_rows(source->dataset)
                                   : -1;
 }
 
@@ -332,6 +349,7 @@ grebe_status grebe_source_schema(grebe_source *source, struct ArrowSchema *out, 
     return source->table != NULL  ? grebe_table_schema(source->table, out, err)
            : source->many != NULL ? schema_copy(source->ctx->a, &source->many->schema, out, err)
            : source->vdb != NULL  ? source_vdb_schema(source->vdb, out, err)
+           : source->dataset != NULL ? source_dataset_schema(source->dataset, out, err)
                                   : source_stream_schema(source, out, err);
 }
 
@@ -343,6 +361,7 @@ grebe_status grebe_source_scan(grebe_source *source, const grebe_scan_options *o
     return source->table != NULL  ? grebe_table_scan(source->table, options, out, err)
            : source->many != NULL ? source_many_scan(source->many, options, out, err)
            : source->vdb != NULL  ? source_vdb_scan(source->vdb, options, out, err)
+           : source->dataset != NULL ? source_dataset_scan(source->dataset, options, out, err)
                                   : source_stream_scan(source, options, out, err);
 }
 

@@ -243,6 +243,10 @@ grebe_status iterable_resolve(const grebe_iterable *it, struct features **out, g
 /** Whether a step behind this stream is given tables. */
 static inline bool iterable_is_typed(const grebe_iterable *it) { return it->is_typed || it->is_formatted; }
 
+grebe_context *iterator_context(const grebe_iterator *iter);
+/** Columns of the rows without reading: a struct without fields where they are unknown. */
+grebe_status iterator_schema(const grebe_iterator *iter, struct ArrowSchema *out, grebe_error *err);
+
 /** Files of one split, a shard each, as the loader of their kind reads them. */
 struct iterable_files {
     struct builder *builder; /* borrowed until `free` is called */

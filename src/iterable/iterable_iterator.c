@@ -12,6 +12,7 @@ enum { STATE_VERSION = 1 };
 
 struct grebe_iterator {
     grebe_context *ctx;
+    grebe_iterable *it;
     struct node *root;
     struct reader *reader;
     uint64_t signature;
@@ -94,6 +95,7 @@ grebe_status grebe_iterator_new(const grebe_iterable *it, const char *state, con
     grebe_status st = GREBE_OK;
     struct reading env = {it->ctx, call_options_resolve(it->ctx, call), false};
     iter->ctx = it->ctx;
+    iter->it = grebe_iterable_keep(it);
     iter->epoch = it->epoch;
     GREBE_TRY(sign(it, &iter->signature, err));
     GREBE_TRY(iterable_pass(it, &iter->root, &env.are_tables, err));
@@ -114,8 +116,17 @@ void grebe_iterator_free(grebe_iterator *iter)
         reader_free(iter->reader);
         node_drop(iter->root);
         place_release(&iter->before);
+        grebe_iterable_free(iter->it);
         mem_free(iter->ctx->a, iter, sizeof *iter);
     }
+}
+
+grebe_context *iterator_context(const grebe_iterator *iter) { return iter->ctx; }
+
+grebe_status iterator_schema(const grebe_iterator *iter, struct ArrowSchema *out, grebe_error *err)
+{
+    return iter->it->features != NULL ? features_to_schema(iter->ctx->a, iter->it->features, out, err)
+                                      : schema_new(iter->ctx->a, "+s", "", false, 0, out, err);
 }
 
 /* ---- rows ---- */

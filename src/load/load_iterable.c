@@ -7,6 +7,7 @@
 #include "iterable/iterable_internal.h"
 #include "load/load_plan.h"
 #include "load/load_split.h"
+#include "load/load_verify.h"
 
 struct grebe_iterable_dict {
     grebe_context *ctx;
@@ -194,6 +195,12 @@ grebe_status grebe_iterable_load(grebe_context *ctx, const char *path, const gre
     GREBE_TRY(load_plan_builder(o->plan, NULL, &o->builder, err));
     if (o->plan->kind->knows_features) {
         GREBE_TRY(builder_infer(o->builder, err));
+    }
+    if (load_is_verified(o->plan)) {
+        struct builder *inner = o->builder;
+        GREBE_TRY(load_verify_names(o->plan, err));
+        o->builder = NULL;
+        GREBE_TRY(load_verified_builder(o->plan, inner, &o->builder, err));
     }
     GREBE_TRY(dict_new(ctx, o->plan->files.n + 1, &d, err));
     GREBE_TRY(fill_dict(o, d, err));

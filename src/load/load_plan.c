@@ -194,7 +194,7 @@ static grebe_status plan_folder(struct load_plan *p, const struct json_value *da
                                : p->info != NULL && p->info->features != NULL ? p->info->features
                                                                               : NULL;
     if (f != NULL && p->features == NULL) {
-        st = features_merge(p->ctx->a, f, f, &p->features, err);
+        st = features_copy(p->ctx->a, f, &p->features, err);
     }
 out:
     buf_release(&name);

@@ -11,6 +11,7 @@
 #include "dataset/rows_writer.h"
 #include "io/io_folder.h"
 #include "io/io_lock.h"
+#include "load/load_verify.h"
 
 /*
  * Files become Arrow shards: the files of a split are cut into runs, about as many as there are threads; each run is a job that
@@ -281,38 +282,6 @@ out:
     return st;
 }
 
-/* What a README says of the splits against what they are. */
-static grebe_status verify(const struct load_plan *p, const struct prepared_split *splits, size_t n, grebe_error *err)
-{
-    const struct load_info *info = p->info;
-    if (info == NULL || !info->has_splits || info->n_splits == 0 || p->options.skip_verification) {
-        return GREBE_OK;
-    }
-    for (size_t i = 0; i < info->n_splits; i++) {
-        size_t k = 0;
-        while (k < n && strcmp(splits[k].name, info->splits[i].name) != 0) {
-            k++;
-        }
-        if (k == n) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "split \"%s\" is recorded, but has no files", info->splits[i].name);
-        }
-        if (info->splits[i].n_rows >= 0 && info->splits[i].n_rows != splits[k].n_rows) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "split \"%s\": recorded with %" PRId64 " rows, found %" PRId64,
-                              splits[k].name, info->splits[i].n_rows, splits[k].n_rows);
-        }
-    }
-    for (size_t k = 0; k < n; k++) {
-        size_t i = 0;
-        while (i < info->n_splits && strcmp(splits[k].name, info->splits[i].name) != 0) {
-            i++;
-        }
-        if (i == info->n_splits) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "split \"%s\" is not among the recorded ones", splits[k].name);
-        }
-    }
-    return GREBE_OK;
-}
-
 static grebe_status write_info(struct preparation *r, const struct prepared_split *splits, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -345,6 +314,7 @@ static grebe_status fill_folder(struct preparation *r, grebe_error *err)
     if (splits == NULL) {
         return no_memory(err);
     }
+    GREBE_TRY(load_verify_names(p, err));
     GREBE_TRY(make_jobs(r, err));
     uint32_t n_side = r->n_jobs < r->call.threads ? (uint32_t)r->n_jobs : r->call.threads;
     GREBE_TRY(options_copy(&call, sizeof call, p->options.call, err));
@@ -361,7 +331,7 @@ static grebe_status fill_folder(struct preparation *r, grebe_error *err)
     for (size_t i = 0; i < p->files.n; i++) {
         GREBE_TRY(name_shards(r, i, &splits[i], err));
     }
-    GREBE_TRY(verify(p, splits, p->files.n, err));
+    GREBE_TRY(load_verify(p, splits, p->files.n, err));
     st = write_info(r, splits, err);
 out:
     builder_free(r->builder);

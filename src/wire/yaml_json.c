@@ -1,23 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/yaml_json.h"
 
-static void scalar_of(const struct yaml_tree *y, struct json_value *out)
+#include <math.h>
+
+#include "base/number.h"
+
+/* A number as JSON spells it: YAML has 08, +1, 1_000 and .5 besides. */
+static grebe_status number_of(struct arena *ar, const char *text, size_t len, struct json_value *out, grebe_error *err)
+{
+    out->type = JSON_NUMBER;
+    out->text = arena_str(ar, text, len);
+    out->n = len;
+    return out->text != NULL ? GREBE_OK : mem_fail(err, len, "a number");
+}
+
+static grebe_status scalar_of(struct arena *ar, const struct yaml_tree *y, struct json_value *out, grebe_error *err)
 {
     int64_t i;
     double d;
+    char text[NUMBER_TEXT_MAX];
     out->type = JSON_STRING;
     out->n = y->n;
     out->text = y->text;
     if (!y->is_plain) {
-        return;
+        return GREBE_OK;
     }
     if (yaml_tree_is_null(y)) {
         *out = (struct json_value){ .type = JSON_NULL, .line = y->line, .column = y->column };
     } else if (yaml_tree_bool(y, &out->boolean)) {
         out->type = JSON_BOOL;
-    } else if (yaml_tree_i64(y, &i) || yaml_tree_double(y, &d)) {
-        out->type = JSON_NUMBER;
+    } else if (yaml_tree_i64(y, &i)) {
+        return number_of(ar, text, number_put_i64(text, i), out, err);
+    } else if (yaml_tree_double(y, &d) && isfinite(d)) {
+        return number_of(ar, text, number_put_double(text, d, &number_style_json), out, err);
     }
+    return GREBE_OK;
 }
 
 static grebe_status list_of(struct arena *ar, const struct yaml_tree *y, struct json_value *out, grebe_error *err)
@@ -61,6 +78,6 @@ grebe_status yaml_tree_to_json(struct arena *ar, const struct yaml_tree *y, stru
     switch (y->type) {
     case YAML_TREE_LIST: return list_of(ar, y, out, err);
     case YAML_TREE_MAP: return map_of(ar, y, out, err);
-    default: scalar_of(y, out); return GREBE_OK;
+    default: return scalar_of(ar, y, out, err);
     }
 }

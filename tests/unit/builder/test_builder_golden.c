@@ -4,7 +4,8 @@
 
 #include "builder_case.h"
 
-#define LOAD TEST_DATA "/data/hfdatasets/load/"
+#define LOAD TEST_DATA "/data/hfdatasets/load"
+#define MORE TEST_DATA "/data/builder"
 
 /* ---- SHA-256 (FIPS 180-4), of the lines ---- */
 
@@ -78,12 +79,13 @@ struct loaded {
     struct builder_request request;
     struct builder *b;
     struct case_rows rows[SPLITS_MAX];
+    const char *root;
 };
 
 static const char *path_of(struct loaded *l, const char *dir, const struct json_value *file)
 {
     char *path = arena_alloc(&l->arena, 1024);
-    snprintf(path, 1024, LOAD "%s/%s", dir, file->text);
+    snprintf(path, 1024, "%s/%s/%s", l->root, dir, file->text);
     return path;
 }
 
@@ -129,12 +131,14 @@ static void read_call(struct loaded *l, const struct json_value *c)
         assert_ok(features_from_tree(mem_system(), features, &l->given, &err));
     }
     l->request = (struct builder_request){ .options = &l->options, .features = l->given, .splits = l->splits,
-                                           .n_splits = l->n_splits, .base = LOAD };
+                                           .n_splits = l->n_splits, .base = l->root };
 }
 
-static grebe_status load(struct loaded *l, grebe_context *ctx, const struct json_value *c, grebe_error *err)
+static grebe_status load(struct loaded *l, grebe_context *ctx, const char *root, const struct json_value *c,
+                         grebe_error *err)
 {
     memset(l, 0, sizeof *l);
+    l->root = root;
     l->arena = ARENA_INIT(mem_system());
     for (size_t i = 0; i < SPLITS_MAX; i++) {
         l->rows[i] = CASE_ROWS_INIT;
@@ -238,6 +242,12 @@ static bool is_as_ours(struct loaded *l, const char *name, grebe_status st)
         { "csv_two_files_missing_one_row", "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2, \"b\": null}\n" },
         { "csv_two_files_types_one_row", "{\"a\": 1}\n{\"a\": 2}\n{\"a\": 5}\n" },
         { "json_empty_objects", "" },
+        { "csv_index_col_int", "{\"a\": 1, \"b\": \"x\", \"k\": 5}\n{\"a\": 2, \"b\": \"y\", \"k\": 6}\n" },
+        { "csv_nrows_zero", "" },
+        { "csv_skipfooter", "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n" },
+        { "csv_chunk_null_then_text",
+          "{\"a\": null, \"b\": 1}\n{\"a\": null, \"b\": 2}\n{\"a\": \"x\", \"b\": 3}\n{\"a\": \"y\", \"b\": 4}\n" },
+        { "csv_uint64_na", "{\"a\": \"18446744073709551615\"}\n{\"a\": null}\n" },
         { "parquet_null_then_int", "{\"x\": null}\n{\"x\": null}\n{\"x\": 3}\n" },
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -257,13 +267,13 @@ static bool is_as_ours(struct loaded *l, const char *name, grebe_status st)
     return false;
 }
 
-static bool run_case(grebe_context *ctx, const struct json_value *c)
+static bool run_case(grebe_context *ctx, const char *root, const struct json_value *c)
 {
     struct loaded l;
     grebe_error err = { 0 };
     const char *name = json_get(c, "case")->text;
     const struct json_value *ours = json_get(c, "ours");
-    grebe_status st = load(&l, ctx, c, &err);
+    grebe_status st = load(&l, ctx, root, c, &err);
     bool is_right = false;
     if (strcmp(name, "parquet_types") == 0 || (ours != NULL && (ours->type == JSON_STRING || json_get(ours, "rows") != NULL))) {
         is_right = is_as_ours(&l, name, st);
@@ -292,7 +302,7 @@ static bool run_case(grebe_context *ctx, const struct json_value *c)
     return is_right;
 }
 
-static void run_kind(void **state, const char *kind, size_t expected)
+static void run_kind(void **state, const char *root, const char *kind, size_t expected)
 {
     struct fixture *f = *state;
     f->ctx->registry = &case_registry;
@@ -300,14 +310,16 @@ static void run_kind(void **state, const char *kind, size_t expected)
     const struct json_value *tree = NULL;
     grebe_error err;
     size_t len = 0, n = 0, n_wrong = 0;
-    unsigned char *text = test_read_file(LOAD "expected.json", &len);
+    char path[512];
+    snprintf(path, sizeof path, "%s/expected.json", root);
+    unsigned char *text = test_read_file(path, &len);
     assert_ok(json_parse(&arena, (const char *)text, len, &tree, &err));
     const struct json_value *cases = json_get(tree, "cases");
     for (size_t i = 0; i < cases->n; i++) {
         const char *name = json_get(&cases->items[i], "case")->text;
         if (strncmp(name, kind, strlen(kind)) == 0) {
             n++;
-            n_wrong += !run_case(f->ctx, &cases->items[i]);
+            n_wrong += !run_case(f->ctx, root, &cases->items[i]);
         }
     }
     free(text);
@@ -317,21 +329,15 @@ static void run_kind(void **state, const char *kind, size_t expected)
     assert_int_equal(n_wrong, 0);
 }
 
-static void golden_csv(void **state)
-{
-    if (builder_find("csv") != NULL) {
-        run_kind(state, "csv_", 74);
-    }
-}
-static void golden_json(void **state) { run_kind(state, "json_", 51); }
-static void golden_text(void **state)
-{
-    if (builder_find("text") != NULL) {
-        run_kind(state, "text_", 42);
-    }
-}
-static void golden_parquet(void **state) { run_kind(state, "parquet_", 14); }
-static void golden_arrow(void **state) { run_kind(state, "arrow_", 9); }
+static void golden_csv(void **state) { run_kind(state, LOAD, "csv_", 74); }
+static void golden_json(void **state) { run_kind(state, LOAD, "json_", 51); }
+static void golden_text(void **state) { run_kind(state, LOAD, "text_", 42); }
+static void golden_parquet(void **state) { run_kind(state, LOAD, "parquet_", 14); }
+static void golden_arrow(void **state) { run_kind(state, LOAD, "arrow_", 9); }
+
+/* Made by tests/tools/make_builder_cases.py. */
+static void more_csv(void **state) { run_kind(state, MORE, "csv_", 76); }
+static void more_json(void **state) { run_kind(state, MORE, "json_", 41); }
 
 int main(void)
 {
@@ -341,6 +347,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(golden_text, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(golden_parquet, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(golden_arrow, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(more_csv, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(more_json, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests_name("builder golden", tests, NULL, NULL);
 }

@@ -680,6 +680,49 @@ static void test_load__cancelled__nothing_is_left(void **state)
     test_folder_remove(folder);
 }
 
+static void test_load__every_allocation_fails_in_turn__nothing_left(void **state)
+{
+    struct suite *s = *state;
+    char *folder = test_folder_new();
+    const char *readme = "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path: '*.jsonl'\n"
+                         "dataset_info:\n  config_name: a\n  features:\n  - name: a\n    dtype: int32\n---\n";
+    bool is_done = false;
+    put_lines(folder, "x.jsonl", 0, 20);
+    put_text(folder, "README.md", readme);
+    for (size_t at = 1; !is_done; at += at < 400 ? 1 : 7) {
+        struct test_allocator t;
+        grebe_context_options c = GREBE_CONTEXT_OPTIONS_INIT;
+        grebe_context *ctx = NULL;
+        grebe_load_options o = options_of(s);
+        grebe_dataset_dict *dict = NULL;
+        test_allocator_init(&t);
+        c.allocator = &t.a;
+        c.threads = 1;
+        assert_ok(grebe_context_new(&c, &ctx, &err));
+        t.fail_at = t.n_calls + at;
+        o.mode = GREBE_LOAD_AGAIN;
+        o.split = "train[2:15]";
+        grebe_status st = grebe_dataset_load(ctx, folder, &o, &dict, &err);
+        t.fail_at = 0;
+        if (st == GREBE_OK) {
+            grebe_dataset_info info;
+            grebe_dataset_get_info(grebe_dataset_dict_get(dict, 0), &info);
+            assert_int_equal(info.n_rows, 13);
+            is_done = t.n_calls < at;
+        } else {
+            assert_null(dict);
+        }
+        grebe_dataset_dict_free(dict);
+        grebe_context_free(ctx);
+        assert_int_equal(t.n_live, 0);
+        is_done = is_done || (st == GREBE_OK && at > 3000);
+    }
+    char command[900];
+    snprintf(command, sizeof command, "find %s -name '*.incomplete' | wc -l", s->cache);
+    assert_int_equal(atoi(run(command)), 0);
+    test_folder_remove(folder);
+}
+
 /* ---- streams ---- */
 
 static int64_t sum_of_stream(const grebe_iterable *it, int64_t *n)
@@ -740,6 +783,47 @@ static void test_iterable_load__splits__rows_without_a_cache(void **state)
     assert_null(dict);
     assert_int_equal(n_files(s), 0);
     test_folder_remove(folder);
+}
+
+static void test_iterable_load__recorded_rows__compared_at_the_end(void **state)
+{
+    struct suite *s = *state;
+    grebe_load_options o = options_of(s);
+    for (int skips = 0; skips < 2; skips++) {
+        grebe_iterable_dict *dict = NULL;
+        grebe_iterator *iter = NULL;
+        struct ArrowArray rows = { 0 };
+        struct ArrowSchema schema = { 0 };
+        o.skip_verification = skips == 1;
+        assert_ok(grebe_iterable_load(s->ctx, LOAD "folder_info_wrong_size", &o, &dict, &err));
+        assert_ok(grebe_iterator_new(grebe_iterable_dict_get(dict, 0), NULL, NULL, &iter, &err));
+        grebe_status st = grebe_iterator_next(iter, 1, &rows, &schema, &err);
+        if (st == GREBE_OK) {
+            assert_int_equal(rows.length, 1);
+            array_release(&rows);
+            schema_release(&schema);
+            st = grebe_iterator_next(iter, 1, &rows, &schema, &err);
+        }
+        assert_int_equal(st, skips == 1 ? GREBE_OK : GREBE_ESCHEMA);
+        if (skips == 0) {
+            assert_non_null(strstr(err.message, "recorded with 3 rows, found 1"));
+        }
+        schema_release(&schema);
+        grebe_iterator_free(iter);
+        grebe_iterable_dict_free(dict);
+    }
+}
+
+static void test_load__zip__loader_by_its_members(void **state)
+{
+    struct suite *s = *state;
+    grebe_load_options o = options_of(s);
+    grebe_dataset_info info;
+    grebe_dataset_dict *dict = load(s, TEST_DATA "/data/hfdatasets/load_more/zip", &o);
+    grebe_dataset_get_info(grebe_dataset_dict_get(dict, 0), &info);
+    assert_int_equal(info.n_rows, 3);
+    assert_non_null(strstr(info.info, "\"builder_name\": \"json\""));
+    grebe_dataset_dict_free(dict);
 }
 
 /* ---- the cache ---- */
@@ -839,7 +923,10 @@ int main(void)
         LOAD_TEST(test_load__killed_preparer__nothing_of_it_is_trusted),
         LOAD_TEST(test_load__no_space__fails_and_leaves_nothing),
         LOAD_TEST(test_load__cancelled__nothing_is_left),
+        LOAD_TEST(test_load__every_allocation_fails_in_turn__nothing_left),
         LOAD_TEST(test_iterable_load__splits__rows_without_a_cache),
+        LOAD_TEST(test_iterable_load__recorded_rows__compared_at_the_end),
+        LOAD_TEST(test_load__zip__loader_by_its_members),
         LOAD_TEST(test_cache__list_and_remove__by_kind_age_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
