@@ -90,7 +90,8 @@ static inline bool csv_field_at(const struct csv_chunk *c, size_t row, size_t i,
         return false;
     }
     const struct csv_field *f = (const struct csv_field *)(const void *)c->fields.data + at;
-    *p = (f->is_copied ? (const char *)c->copies.data : c->text) + f->at;
+    const char *base = f->is_copied ? (const char *)c->copies.data : c->text;
+    *p = base != NULL ? base + f->at : ""; /* nothing was copied yet, and so is the field */
     *len = f->len;
     return true;
 }

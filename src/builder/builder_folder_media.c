@@ -289,11 +289,10 @@ grebe_status folder_convert(const struct folder_files *files, struct ArrowSchema
     grebe_status st = columns != NULL ? array_share(a, rows, &shared, err) : mem_fail(err, n * sizeof *columns, "columns");
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         const struct ArrowArray *all = array_shared_get(shared);
-        const char *name = NULL;
-        bool is_list = false;
+        const struct folder_column *media = folder_media_column(files->b, schema->children[i]->name);
         st = array_view(shared, all->children[i], all->offset, n_rows, &columns[i], err);
-        if (st == GREBE_OK && folder_media_column(files->b, schema->children[i], &name, &is_list)) {
-            st = convert_column(files, name, is_list, n_rows, first_row, schema->children[i], &columns[i], err);
+        if (st == GREBE_OK && media != NULL) {
+            st = convert_column(files, media->media, media->is_list, n_rows, first_row, schema->children[i], &columns[i], err);
         }
     }
     if (st == GREBE_OK) {

@@ -289,7 +289,18 @@ static grebe_status list_splits(struct folder_builder *b, grebe_error *err)
     return GREBE_OK;
 }
 
-bool folder_media_column(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list)
+const struct folder_column *folder_media_column(const struct folder_builder *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_columns; i++) {
+        if (strcmp(b->columns[i].name, name) == 0) {
+            return b->columns[i].media != NULL ? &b->columns[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* "image" of "file_name"; false: the column is no name of a file. *is_list: "file_names". */
+static bool name_media(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list)
 {
     const bool is_text = strcmp(column->format, "u") == 0 || strcmp(column->format, "U") == 0;
     *is_list = strcmp(column->format, "+l") == 0 && strcmp(column->children[0]->format, "u") == 0;
@@ -320,19 +331,28 @@ static grebe_status make_features(struct folder_builder *b, grebe_error *err)
     bool has_media = false;
     grebe_status st = GREBE_OK;
     const char **names = arena_array(&b->arena, n + 1, sizeof *names), **as = arena_array(&b->arena, n + 1, sizeof *as);
-    if (names == NULL || as == NULL) {
+    b->columns = arena_array(&b->arena, n + 1, sizeof *b->columns);
+    if (names == NULL || as == NULL || b->columns == NULL) {
         return mem_fail(err, n * sizeof *names, "names");
     }
+    b->n_columns = n;
     for (size_t i = 0; i < n; i++) {
-        bool is_list = false;
-        names[i] = as[i] = inner->storage.children[i]->name;
-        if (!folder_media_column(b, inner->storage.children[i], &as[i], &is_list)) {
+        struct folder_column *c = &b->columns[i];
+        names[i] = as[i] = c->name = arena_str(&b->arena, inner->storage.children[i]->name,
+                                               strlen(inner->storage.children[i]->name));
+        if (c->name == NULL) {
+            st = mem_fail(err, n, "names");
+            goto out;
+        }
+        if (!name_media(b, inner->storage.children[i], &c->media, &c->is_list)) {
+            c->media = NULL;
             continue;
         }
+        as[i] = c->media;
         GREBE_TRY(buf_put_text(&json, has_media ? ", " : "{", err));
         GREBE_TRY(json_put_string(&json, as[i], strlen(as[i]), err));
         GREBE_TRY(buf_printf(
-            &json, err, is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
+            &json, err, c->is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
             b->media->type));
         has_media = true;
     }

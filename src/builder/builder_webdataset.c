@@ -310,6 +310,9 @@ static grebe_status webdataset_open(grebe_context *ctx, const struct builder_req
     }
     b->arena = ARENA_INIT(ctx->a);
     grebe_status st = builder_base_init(&b->base, ctx, &builder_webdataset, &webdataset_ops, request, err);
+    if (st == GREBE_OK && b->base.is_given) { /* nobody asks for the features then, and readers may be on many threads */
+        st = webdataset_infer(&b->base.b, err);
+    }
     if (st != GREBE_OK) {
         webdataset_free(&b->base.b);
         return st;
