@@ -11,7 +11,7 @@
 int cmd_cache_ls(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     if (grebe_cache_list(cli->ctx, opt_get(cli, "cache-dir"), &rows, &err) != GREBE_OK) {
         return out_error(cli, "cache ls", &err);
     }
@@ -24,7 +24,7 @@ static int parse_age(struct cli *cli, const char *text, int64_t *out)
     static const struct {
         char unit;
         int64_t seconds;
-    } units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+    } units[] = { { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
     char *end = NULL;
     long long n = strtoll(text, &end, 10);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -40,7 +40,7 @@ int cmd_cache_rm(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_cache_remove_options o = GREBE_CACHE_REMOVE_OPTIONS_INIT;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     uint64_t bytes = 0;
     int code = opt_size(cli, "max-bytes", &bytes);
     if (code == 0 && opt_has(cli, "older-than")) {

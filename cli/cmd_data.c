@@ -11,9 +11,9 @@
 
 /* ---- what there is, one row a split ---- */
 
-static const char *const columns_of_sets[] = {"split:text", "rows:int", "columns:int", "bytes:int", "features:text", "fingerprint:text",
-                                              "files:text", NULL};
-static const char *const columns_of_streams[] = {"split:text", "shards:int", "features:text", NULL};
+static const char *const columns_of_sets[] = { "split:text",    "rows:int",         "columns:int", "bytes:int",
+                                               "features:text", "fingerprint:text", "files:text",  NULL };
+static const char *const columns_of_streams[] = { "split:text", "shards:int", "features:text", NULL };
 
 /* Names of files with blanks between them. */
 static const char *join_files(struct cli *cli, const grebe_dataset_info *info)
@@ -102,8 +102,10 @@ int cmd_data_load(struct cli *cli)
     if (path == NULL && !is_saved) {
         grebe_error err = GREBE_ERROR_INIT;
         err.status = GREBE_ENOTFOUND;
-        snprintf(err.message, sizeof err.message,
-                 "%.400s: expected a folder or file of data, or a format (csv, json, parquet, arrow, text, imagefolder, …)", uri);
+        snprintf(
+            err.message, sizeof err.message,
+            "%.400s: expected a folder or file of data, or a format (csv, json, parquet, arrow, text, imagefolder, …)",
+            uri);
         return out_error(cli, "data load", &err);
     }
     code = data_open(cli, uri, &s);
@@ -164,7 +166,7 @@ int cmd_data_export(struct cli *cli)
     grebe_error err = GREBE_ERROR_INIT;
     struct data_source s;
     const grebe_dataset *ds = NULL;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     grebe_write_options write = GREBE_WRITE_OPTIONS_INIT;
     const char **columns = NULL;
     size_t n_columns = 0;

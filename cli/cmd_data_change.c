@@ -12,8 +12,8 @@
 #include "out.h"
 
 /* What one verb does: *out from ds. */
-typedef grebe_status (*change_fn)(void *arg, const grebe_dataset *ds, const grebe_transform_options *o, grebe_dataset **out,
-                                  grebe_error *err);
+typedef grebe_status (*change_fn)(void *arg, const grebe_dataset *ds, const grebe_transform_options *o,
+                                  grebe_dataset **out, grebe_error *err);
 
 static int change(struct cli *cli, change_fn fn, void *arg)
 {
@@ -36,8 +36,8 @@ static int change(struct cli *cli, change_fn fn, void *arg)
 
 /* ---- filter ---- */
 
-static grebe_status run_filter(void *arg, const grebe_dataset *ds, const grebe_transform_options *o, grebe_dataset **out,
-                               grebe_error *err)
+static grebe_status run_filter(void *arg, const grebe_dataset *ds, const grebe_transform_options *o,
+                               grebe_dataset **out, grebe_error *err)
 {
     return grebe_dataset_filter(ds, arg, o, out, err);
 }
@@ -50,8 +50,8 @@ int cmd_data_filter(struct cli *cli)
 
 /* ---- shuffle ---- */
 
-static grebe_status run_shuffle(void *arg, const grebe_dataset *ds, const grebe_transform_options *o, grebe_dataset **out,
-                                grebe_error *err)
+static grebe_status run_shuffle(void *arg, const grebe_dataset *ds, const grebe_transform_options *o,
+                                grebe_dataset **out, grebe_error *err)
 {
     return grebe_dataset_shuffle(ds, *(const grebe_seed *)arg, o, out, err);
 }
@@ -82,7 +82,7 @@ static grebe_status run_sort(void *arg, const grebe_dataset *ds, const grebe_tra
 int cmd_data_sort(struct cli *cli)
 {
     const char **names = NULL;
-    struct sorting s = {NULL, 0, false};
+    struct sorting s = { NULL, 0, false };
     int nulls = 0;
     if (!opt_has(cli, "by")) {
         return out_usage(cli, "expected --by COLUMN,-COLUMN");
@@ -95,7 +95,7 @@ int cmd_data_sort(struct cli *cli)
     s.keys = cli_alloc(cli, s.n, sizeof *s.keys);
     for (size_t i = 0; i < s.n; i++) {
         bool is_descending = names[i][0] == '-';
-        s.keys[i] = (grebe_sort_key){names[i] + is_descending, is_descending};
+        s.keys[i] = (grebe_sort_key){ names[i] + is_descending, is_descending };
     }
     s.are_nulls_first = nulls == 1;
     return change(cli, run_sort, &s);
@@ -112,8 +112,8 @@ struct selecting {
     size_t n_columns, n_removed;
 };
 
-static grebe_status run_select(void *arg, const grebe_dataset *ds, const grebe_transform_options *o, grebe_dataset **out,
-                               grebe_error *err)
+static grebe_status run_select(void *arg, const grebe_dataset *ds, const grebe_transform_options *o,
+                               grebe_dataset **out, grebe_error *err)
 {
     const struct selecting *s = arg;
     grebe_dataset *now = grebe_dataset_keep(ds), *next = NULL;
@@ -156,7 +156,8 @@ static int parse_rows(struct cli *cli, const char *text, struct selecting *s)
         errno = 0;
         long long v = strtoll(p, &end, 10);
         if (end == p || errno != 0 || (*end != ',' && *end != '\0')) {
-            return out_usage(cli, "--rows: expected numbers with commas between them, or BEGIN:END, found \"%s\"", text);
+            return out_usage(cli, "--rows: expected numbers with commas between them, or BEGIN:END, found \"%s\"",
+                             text);
         }
         s->rows[s->n++] = v;
         if (*end == '\0') {
@@ -168,7 +169,7 @@ static int parse_rows(struct cli *cli, const char *text, struct selecting *s)
 
 int cmd_data_select(struct cli *cli)
 {
-    struct selecting s = {.end = INT64_MAX};
+    struct selecting s = { .end = INT64_MAX };
     const char *rows = opt_get(cli, "rows");
     int code = 0;
     if (rows != NULL && strchr(rows, ':') != NULL) {
@@ -204,9 +205,9 @@ static int parse_part(struct cli *cli, const char *name, double *fraction, int64
     } else {
         *rows = strtoll(text, &end, 10);
     }
-    return end != text && *end == '\0' && text[0] != '-' ? 0
-                                                         : out_usage(cli, "--%s: expected a fraction such as 0.2, or rows, found %s",
-                                                                     name, text);
+    return end != text && *end == '\0' && text[0] != '-'
+               ? 0
+               : out_usage(cli, "--%s: expected a fraction such as 0.2, or rows, found %s", name, text);
 }
 
 int cmd_data_split(struct cli *cli)
@@ -233,8 +234,8 @@ int cmd_data_split(struct cli *cli)
         code = out_error(cli, "data split", &err);
     }
     if (code == 0) {
-        const char *names[2] = {"train", "test"};
-        const grebe_dataset *sets[2] = {train, test};
+        const char *names[2] = { "train", "test" };
+        const grebe_dataset *sets[2] = { train, test };
         code = data_write_dict(cli, names, sets, 2, cli->positional[1]);
     }
     grebe_dataset_free(train);
@@ -253,8 +254,8 @@ struct mapping {
     char file[4096]; /* where the new columns are written */
 };
 
-static grebe_status run_map(void *arg, const grebe_dataset *ds, const grebe_transform_options *given, grebe_dataset **out,
-                            grebe_error *err)
+static grebe_status run_map(void *arg, const grebe_dataset *ds, const grebe_transform_options *given,
+                            grebe_dataset **out, grebe_error *err)
 {
     const struct mapping *m = arg;
     grebe_transform_options o = *given;
@@ -287,13 +288,13 @@ static int parse_set(struct cli *cli, const char *text, grebe_computed_column *o
     while (*name == ' ') {
         name++;
     }
-    *out = (grebe_computed_column){name, equals + 1 + strspn(equals + 1, " ")};
+    *out = (grebe_computed_column){ name, equals + 1 + strspn(equals + 1, " ") };
     return name[0] != '\0' ? 0 : out_usage(cli, "--set: expected NAME = EXPR, found %s", text);
 }
 
 int cmd_data_map(struct cli *cli)
 {
-    struct mapping m = {0};
+    struct mapping m = { 0 };
     size_t n = 0;
     const char *tmp = getenv("TMPDIR");
     int code = 0;
@@ -310,7 +311,8 @@ int cmd_data_map(struct cli *cli)
     if (code == 0 && n == 0 && m.removed == NULL) {
         code = out_usage(cli, "expected --set 'NAME = EXPR' or --remove A,B");
     }
-    snprintf(m.file, sizeof m.file, "%s/grebe-map-%ld.arrow", tmp != NULL && *tmp != '\0' ? tmp : "/tmp", (long)getpid());
+    snprintf(m.file, sizeof m.file, "%s/grebe-map-%ld.arrow", tmp != NULL && *tmp != '\0' ? tmp : "/tmp",
+             (long)getpid());
     code = code != 0 ? code : change(cli, run_map, &m);
     unlink(m.file);
     return code;

@@ -75,7 +75,7 @@ struct stream_steps {
 
 static int steps_from(struct cli *cli, struct stream_steps *s)
 {
-    *s = (struct stream_steps){.take = -1, .repeat = 1};
+    *s = (struct stream_steps){ .take = -1, .repeat = 1 };
     int code = opt_int(cli, "shuffle-buffer", 1, INT64_MAX, &s->buffer);
     code = code != 0 ? code : opt_int(cli, "max-input-shards", 1, INT64_MAX, &s->groups);
     code = code != 0 ? code : opt_int(cli, "skip", 0, INT64_MAX, &s->skip);
@@ -177,7 +177,10 @@ static char *read_state(struct cli *cli, const char *path, int *code)
     return text;
 }
 
-static int write_file(void *f, const void *bytes, size_t len) { return fwrite(bytes, 1, len, f) == len ? 0 : errno; }
+static int write_file(void *f, const void *bytes, size_t len)
+{
+    return fwrite(bytes, 1, len, f) == len ? 0 : errno;
+}
 
 /* Beside the file first: an old state is replaced by a whole new one. */
 static int save_state(struct cli *cli, const grebe_iterator *iter, const char *path)
@@ -209,7 +212,7 @@ static int print_rows(struct cli *cli, const grebe_iterable *it, const char *sta
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterator *iter = NULL;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     enum { BATCH_ROWS = 1000 };
     int code = 0;
     if (grebe_iterator_new(it, state, &cli->call, &iter, &err) != GREBE_OK ||
@@ -229,7 +232,7 @@ static int print_rows(struct cli *cli, const grebe_iterable *it, const char *sta
 
 int cmd_data_stream(struct cli *cli)
 {
-    struct data_source s = {0};
+    struct data_source s = { 0 };
     grebe_iterable *it = NULL;
     char *state = NULL;
     int64_t limit = -1;

@@ -6,7 +6,7 @@
 
 #include "cmd.h"
 
-extern const struct cmd *const data_list[];  /* NULL-ended, in the order of the help */
+extern const struct cmd *const data_list[]; /* NULL-ended, in the order of the help */
 extern const struct cmd *const cache_list[];
 
 int cmd_data_load(struct cli *cli);
@@ -33,8 +33,8 @@ struct data_source {
 
 /** Whether uri is a saved data set; *folder (cli_alloc'd) and *split: its parts. */
 bool data_is_saved(struct cli *cli, const char *uri, const char **folder, const char **split);
-/** Load options from --data-files, --split, --cache-dir, --option, --features, and the loader's name that goes with uri (a
- *  folder, a format, a file). Exit code. *path: what is to be loaded; NULL: uri is nothing that loaders read. */
+/** Load options from --data-files, --split, --cache-dir, --option, --features, and the loader's name that goes with uri
+ * (a folder, a format, a file). Exit code. *path: what is to be loaded; NULL: uri is nothing that loaders read. */
 int data_load_options(struct cli *cli, const char *uri, grebe_load_options *o, const char **path);
 /** Open SRC. Exit code. */
 int data_open(struct cli *cli, const char *uri, struct data_source *out);
@@ -44,7 +44,8 @@ void data_close(struct data_source *s);
 /** Write `ds` to DEST, with --num-shards and --max-shard-size. Exit code. */
 int data_write(struct cli *cli, const grebe_dataset *ds, const char *dest);
 /** The splits likewise. */
-int data_write_dict(struct cli *cli, const char *const *names, const grebe_dataset *const *sets, size_t n, const char *dest);
+int data_write_dict(struct cli *cli, const char *const *names, const grebe_dataset *const *sets, size_t n,
+                    const char *dest);
 /** --seed as words; without it drawn. Exit code. */
 int data_seed(struct cli *cli, uint32_t words[2], grebe_seed *out);
 /** Options of transforms whose result is saved: nothing is written beside the source. */

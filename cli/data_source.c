@@ -24,7 +24,10 @@ static bool has_file(const char *folder, const char *name)
     return n > 0 && (size_t)n < sizeof path && is_kind(path, S_IFREG);
 }
 
-static bool is_saved_folder(const char *path) { return has_file(path, "state.json") || has_file(path, "dataset_dict.json"); }
+static bool is_saved_folder(const char *path)
+{
+    return has_file(path, "state.json") || has_file(path, "dataset_dict.json");
+}
 
 bool data_is_saved(struct cli *cli, const char *uri, const char **folder, const char **split)
 {
@@ -50,13 +53,16 @@ bool data_is_saved(struct cli *cli, const char *uri, const char **folder, const 
 static const struct {
     const char *ending, *format, *options;
 } endings[] = {
-    {".csv", "csv", NULL},       {".tsv", "csv", "{\"sep\": \"\\t\"}"}, {".json", "json", NULL}, {".jsonl", "json", NULL},
-    {".ndjson", "json", NULL},   {".parquet", "parquet", NULL},         {".arrow", "arrow", NULL}, {".txt", "text", NULL},
-    {".tar", "webdataset", NULL}, {".conll", "conll", NULL},            {".xml", "xml", NULL},
+    { ".csv", "csv", NULL },        { ".tsv", "csv", "{\"sep\": \"\\t\"}" },
+    { ".json", "json", NULL },      { ".jsonl", "json", NULL },
+    { ".ndjson", "json", NULL },    { ".parquet", "parquet", NULL },
+    { ".arrow", "arrow", NULL },    { ".txt", "text", NULL },
+    { ".tar", "webdataset", NULL }, { ".conll", "conll", NULL },
+    { ".xml", "xml", NULL },
 };
 
-static const char *const formats[] = {"csv",         "json",        "parquet",     "arrow",      "text", "imagefolder",
-                                      "audiofolder", "videofolder", "webdataset",  "conll",      "xml"};
+static const char *const formats[] = { "csv",         "json",        "parquet",    "arrow", "text", "imagefolder",
+                                       "audiofolder", "videofolder", "webdataset", "conll", "xml" };
 
 static bool is_format(const char *word)
 {
@@ -89,7 +95,10 @@ static void text_put(struct text *t, const char *s, size_t n)
     t->data[t->len] = '\0';
 }
 
-static void text_add(struct text *t, const char *s) { text_put(t, s, strlen(s)); }
+static void text_add(struct text *t, const char *s)
+{
+    text_put(t, s, strlen(s));
+}
 
 static void text_json(struct text *t, const char *s)
 {
@@ -111,7 +120,8 @@ static void text_json(struct text *t, const char *s)
 static bool is_json_word(const char *v)
 {
     char *end = NULL;
-    if (strcmp(v, "true") == 0 || strcmp(v, "false") == 0 || strcmp(v, "null") == 0 || v[0] == '[' || v[0] == '{' || v[0] == '"') {
+    if (strcmp(v, "true") == 0 || strcmp(v, "false") == 0 || strcmp(v, "null") == 0 || v[0] == '[' || v[0] == '{' ||
+        v[0] == '"') {
         return true;
     }
     if (strchr("-0123456789", v[0]) == NULL || v[0] == '\0' || (v[0] == '0' && v[1] >= '0' && v[1] <= '9')) {
@@ -124,7 +134,7 @@ static bool is_json_word(const char *v)
 /* --option k=v … as an object, behind what the ending says. */
 static int format_options(struct cli *cli, const char *given, const char **out)
 {
-    struct text t = {cli, NULL, 0, 0};
+    struct text t = { cli, NULL, 0, 0 };
     if (opt_nth(cli, "option", 0) == NULL) {
         *out = given;
         return 0;
@@ -155,7 +165,7 @@ static int format_options(struct cli *cli, const char *given, const char **out)
 static int read_features(struct cli *cli, const char **out)
 {
     const char *path = opt_get(cli, "features");
-    struct text t = {cli, NULL, 0, 0};
+    struct text t = { cli, NULL, 0, 0 };
     if (path == NULL) {
         return 0;
     }
@@ -179,7 +189,7 @@ static int read_features(struct cli *cli, const char **out)
 /* --data-files: one or more patterns, "SPLIT=PATTERN" for a split. */
 static int data_files(struct cli *cli, const char **out)
 {
-    struct text t = {cli, NULL, 0, 0};
+    struct text t = { cli, NULL, 0, 0 };
     const char *first = opt_nth(cli, "data-files", 0);
     if (first == NULL) {
         return 0;
@@ -218,7 +228,7 @@ static int data_files(struct cli *cli, const char **out)
 /* The loader for a file by its ending, .gz and the like left out; SIZE_MAX: none. */
 static size_t ending_of(const char *path)
 {
-    static const char *const packed[] = {".gz", ".zst", ".bz2", ".xz", ".lz4"};
+    static const char *const packed[] = { ".gz", ".zst", ".bz2", ".xz", ".lz4" };
     size_t len = strlen(path);
     for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
         size_t n = strlen(packed[k]);
@@ -251,7 +261,7 @@ int data_load_options(struct cli *cli, const char *uri, grebe_load_options *o, c
     if (is_kind(uri, S_IFREG)) {
         size_t i = ending_of(uri);
         if (i != SIZE_MAX) {
-            struct text t = {cli, NULL, 0, 0};
+            struct text t = { cli, NULL, 0, 0 };
             char *whole = realpath(uri, NULL);
             text_json(&t, whole != NULL ? whole : uri);
             free(whole);
@@ -278,7 +288,7 @@ static int open_rows(struct cli *cli, const char *uri, struct data_source *out)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_source *source = NULL;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     grebe_write_options write = GREBE_WRITE_OPTIONS_INIT;
     grebe_dataset *ds = NULL;
     int64_t n_rows = 0;
@@ -287,11 +297,12 @@ static int open_rows(struct cli *cli, const char *uri, struct data_source *out)
     if (code != 0) {
         return code;
     }
-    snprintf(out->temp, sizeof out->temp, "%s/grebe-data-%ld.arrows", tmp != NULL && *tmp != '\0' ? tmp : "/tmp", (long)getpid());
+    snprintf(out->temp, sizeof out->temp, "%s/grebe-data-%ld.arrows", tmp != NULL && *tmp != '\0' ? tmp : "/tmp",
+             (long)getpid());
     write.call = &cli->call;
     grebe_status st = grebe_source_scan(source, NULL, &rows, &err);
     st = st == GREBE_OK ? grebe_write_file(cli->ctx, out->temp, &rows, &write, false, &n_rows, &err) : st;
-    const char *paths[1] = {out->temp};
+    const char *paths[1] = { out->temp };
     st = st == GREBE_OK ? grebe_dataset_of_files(cli->ctx, paths, 1, NULL, &ds, &err) : st;
     grebe_source_close(source);
     if (st != GREBE_OK) {
@@ -320,7 +331,8 @@ int data_open(struct cli *cli, const char *uri, struct data_source *out)
     if (code != 0 || path == NULL) {
         return code != 0 ? code : open_rows(cli, uri, out);
     }
-    return grebe_dataset_load(cli->ctx, path, &o, &out->dict, &err) == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+    return grebe_dataset_load(cli->ctx, path, &o, &out->dict, &err) == GREBE_OK ? 0
+                                                                                : out_error(cli, cli->cmd->name, &err);
 }
 
 int data_one(struct cli *cli, const char *uri, const struct data_source *s, const grebe_dataset **out)
@@ -347,7 +359,7 @@ int data_one(struct cli *cli, const char *uri, const struct data_source *s, cons
     }
     grebe_error err = GREBE_ERROR_INIT;
     err.status = GREBE_ENOTFOUND;
-    snprintf(err.message, sizeof err.message, "%.400s: expected a split of: %s, found \"%.60s\"", uri, names, s->split);
+    snprintf(err.message, sizeof err.message, "%.200s: expected a split of: %.100s, found \"%.60s\"", uri, names, s->split);
     return out_error(cli, cli->cmd->name, &err);
 }
 
@@ -402,7 +414,8 @@ int data_write(struct cli *cli, const grebe_dataset *ds, const char *dest)
     return code;
 }
 
-int data_write_dict(struct cli *cli, const char *const *names, const grebe_dataset *const *sets, size_t n, const char *dest)
+int data_write_dict(struct cli *cli, const char *const *names, const grebe_dataset *const *sets, size_t n,
+                    const char *dest)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_save_options o;
@@ -424,7 +437,7 @@ int data_seed(struct cli *cli, uint32_t words[2], grebe_seed *out)
     int code = opt_int(cli, "seed", 0, INT64_MAX, &seed);
     words[0] = (uint32_t)(uint64_t)seed;
     words[1] = (uint32_t)((uint64_t)seed >> 32);
-    *out = seed < 0 ? (grebe_seed){NULL, 0} : (grebe_seed){words, words[1] != 0 ? 2 : 1};
+    *out = seed < 0 ? (grebe_seed){ NULL, 0 } : (grebe_seed){ words, words[1] != 0 ? 2 : 1 };
     return code;
 }
 

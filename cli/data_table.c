@@ -11,7 +11,8 @@
     { "features", "FILE", "what columns are, as JSON", 0 },                                                                \
     { "cache-dir", "DIR", "folder of prepared files (default: HF_DATASETS_CACHE, HF_HOME, ~/.cache/huggingface)", 0 },     \
     { "force", NULL, "prepare files again", 0 },                                                                           \
-    { "no-verification", NULL, "do not compare sizes of splits with those recorded", 0 }
+    { "no-verification", NULL, "do not compare sizes of splits with those recorded", 0 },                                  \
+    { "input-format", "FORMAT", "of rows from standard input (-)", 0 }
 
 #define SAVE_OPTIONS                                                                                                       \
     { "num-shards", "N", "files of each split", 0 },                                                                       \

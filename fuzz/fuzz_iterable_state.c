@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A state from any bytes: taken by a stream with every kind of step that has words of its own, or refused; then only rows of
- * its source come. The signature is put right first, so that the words are looked at: bytes are what follows it.
+ * A state from any bytes: taken by a stream with every kind of step that has words of its own, or refused; then only
+ * rows of its source come. The signature is put right first, so that the words are looked at: bytes are what follows
+ * it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static grebe_status shard(void *fn_ctx, int64_t number, int64_t skip, struct Arr
     int64_t n = skip < SHARD_ROWS ? SHARD_ROWS - skip : 0;
     (void)fn_ctx;
     require(schema_new(mem_system(), "l", "id", true, 0, &field, err) == GREBE_OK);
-    const struct ArrowSchema *fields[] = {&field};
+    const struct ArrowSchema *fields[] = { &field };
     require(schema_struct(mem_system(), fields, 1, &schema, err) == GREBE_OK);
     require(array_new(mem_system(), n, 2, 0, &column, err) == GREBE_OK);
     require(array_alloc_buffer(mem_system(), &column, 1, (size_t)n * 8, &p, err) == GREBE_OK);
@@ -45,7 +46,10 @@ static grebe_status shard(void *fn_ctx, int64_t number, int64_t skip, struct Arr
     return GREBE_OK;
 }
 
-static int append(void *arg, const void *bytes, size_t len) { return buf_put(arg, bytes, len, NULL) == GREBE_OK ? 0 : 12; }
+static int append(void *arg, const void *bytes, size_t len)
+{
+    return buf_put(arg, bytes, len, NULL) == GREBE_OK ? 0 : 12;
+}
 
 static grebe_iterable *then(grebe_iterable *before, grebe_status st, grebe_iterable **next)
 {
@@ -60,17 +64,19 @@ static grebe_iterable *make_stream(grebe_context *ctx)
     uint32_t seed = 42;
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     grebe_iterable *it = NULL, *next = NULL;
-    o.seed = (grebe_seed){&seed, 1};
+    o.seed = (grebe_seed){ &seed, 1 };
     o.buffer_rows = 6;
     o.max_input_shards = 2;
     require(grebe_iterable_of_function(ctx, shard, NULL, NULL, SHARDS, true, features, &it, NULL) == GREBE_OK);
     it = then(it, grebe_iterable_shuffle(it, &o, &next, NULL), &next);
-    const grebe_iterable *both[] = {it, it};
-    it = then(it, grebe_iterable_interleave(both, 2, (double[]){0.3, 0.7}, o.seed, GREBE_STOP_ALL_EXHAUSTED, &next, NULL), &next);
+    const grebe_iterable *both[] = { it, it };
+    it = then(it,
+              grebe_iterable_interleave(both, 2, (double[]){ 0.3, 0.7 }, o.seed, GREBE_STOP_ALL_EXHAUSTED, &next, NULL),
+              &next);
     it = then(it, grebe_iterable_repeat(it, 2, &next, NULL), &next);
     it = then(it, grebe_iterable_filter(it, "id % 5 <> 2", &next, NULL), &next);
     it = then(it, grebe_iterable_skip(it, 2, &next, NULL), &next);
-    const grebe_iterable *chain[] = {it, it};
+    const grebe_iterable *chain[] = { it, it };
     it = then(it, grebe_iterable_concatenate(chain, 2, 0, &next, NULL), &next);
     it = then(it, grebe_iterable_take(it, 150, &next, NULL), &next);
     return then(it, grebe_iterable_split_by_node(it, 1, 2, GREBE_NODE_EXAMPLES, &next, NULL), &next);

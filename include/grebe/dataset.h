@@ -58,6 +58,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_load_from_disk(
  * Arrow IPC files (stream or file format), one after the other.
  *
  * @param paths Shape [n], n >= 1. Borrowed.
+ * @param out   Owned by the caller, grebe_dataset_free().
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ECORRUPT naming file and byte; GREBE_ESCHEMA (a file of another type than the
+ *         first); GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_of_files(
     grebe_context *ctx, const char *const *paths, size_t n,
@@ -67,7 +70,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_of_files(
  * Rows in memory.
  *
  * @param rows     Read to its end and released, on failure too.
- * @param features The columns' features as JSON (docs/format/dataset.md), rows are cast to them; NULL: from the types.
+ * @param features The columns' features as JSON (docs/format/features.md), rows are cast to them; NULL: from the types.
+ * @param out      Owned by the caller.
+ * @return GREBE_OK; GREBE_EINVAL (features); GREBE_ESCHEMA (rows that they do not fit); what the stream failed with;
+ *         GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_of_rows(grebe_context *ctx,
                                                               struct ArrowArrayStream *rows,
@@ -75,14 +81,27 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_of_rows(grebe_context *ctx
                                                               grebe_dataset **out,
                                                               grebe_error *err);
 
-/** Another owner of the same data set. Cannot fail. */
+/**
+ * Another owner of the same data set. Cannot fail.
+ *
+ * @return ds; NULL when it is NULL.
+ */
 GREBE_API grebe_dataset *grebe_dataset_keep(const grebe_dataset *ds);
-GREBE_API void grebe_dataset_free(grebe_dataset *ds); /**< NULL accepted. Arrays and streams stay valid. */
 
+/** Give up one ownership; NULL accepted. Arrays and streams stay valid. */
+GREBE_API void grebe_dataset_free(grebe_dataset *ds);
+
+/** @return Number of data sets. */
 GREBE_API size_t grebe_dataset_dict_len(const grebe_dataset_dict *dict);
-GREBE_API const char *grebe_dataset_dict_name(const grebe_dataset_dict *dict, size_t i); /**< Borrowed. */
-GREBE_API const grebe_dataset *grebe_dataset_dict_get(const grebe_dataset_dict *dict, size_t i); /**< Borrowed. */
-GREBE_API void grebe_dataset_dict_free(grebe_dataset_dict *dict); /**< NULL accepted. */
+
+/** @return Name of data set i, borrowed. */
+GREBE_API const char *grebe_dataset_dict_name(const grebe_dataset_dict *dict, size_t i);
+
+/** @return Data set i, borrowed; grebe_dataset_keep() for an ownership of one's own. */
+GREBE_API const grebe_dataset *grebe_dataset_dict_get(const grebe_dataset_dict *dict, size_t i);
+
+/** NULL accepted. Data sets that are kept stay. */
+GREBE_API void grebe_dataset_dict_free(grebe_dataset_dict *dict);
 
 /* ---- what they are ---- */
 
@@ -111,14 +130,24 @@ typedef struct grebe_dataset_info {
     int64_t n_table_rows; /**< of the tables below the mapping */
 } grebe_dataset_info;
 
+/** What is known without reading rows. out: filled; what it points to is borrowed from ds. */
 GREBE_API void grebe_dataset_get_info(const grebe_dataset *ds, grebe_dataset_info *out);
 
-/** @param out Struct schema with the "huggingface" metadata; owned by the caller. */
+/**
+ * The type of the rows.
+ *
+ * @param out Struct schema with the "huggingface" metadata; owned by the caller.
+ * @return GREBE_OK; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_schema(const grebe_dataset *ds,
                                                              struct ArrowSchema *out,
                                                              grebe_error *err);
 
-/** Bytes of the buffers that the tables refer to (Arrow's nbytes). */
+/**
+ * Bytes of the buffers that the tables refer to (Arrow's nbytes).
+ *
+ * @return GREBE_OK; GREBE_ECORRUPT (columns are checked when they are looked at first); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_num_bytes(const grebe_dataset *ds,
                                                                 int64_t *out, grebe_error *err);
 
@@ -139,7 +168,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_read(const grebe_dataset *
                                                            struct ArrowArray *out,
                                                            grebe_error *err);
 
-/** Rows by position, in the order asked; -n … n - 1, duplicates allowed. Otherwise as grebe_dataset_read(). */
+/**
+ * Rows by position, in the order asked; -n … n - 1, duplicates allowed. As grebe_dataset_read() otherwise.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_take(const grebe_dataset *ds,
                                                            const int64_t *rows, size_t n,
                                                            const char *const *columns,
@@ -153,6 +184,7 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_take(const grebe_dataset *
  * @param batch_rows Rows of each batch but the last; 0: as they lie in the files (with a mapping: 1000).
  * @param call       Token (used until the stream is released) and threads; NULL: defaults.
  * @param out        Owned by the caller. Keeps the data set alive.
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EINVAL; GREBE_ENOMEM. The stream fails as grebe_dataset_read().
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_scan(const grebe_dataset *ds,
                                                            const char *const *columns,
@@ -198,27 +230,52 @@ typedef struct grebe_seed {
     size_t n;
 } grebe_seed;
 
-/** Rows by position (-n … n - 1); consecutive ones become a slice, others a mapping. */
+/**
+ * Rows by position (-n … n - 1); consecutive ones become a slice, others a mapping.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (a row that is not there); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_select(const grebe_dataset *ds,
                                                              const int64_t *rows, size_t n,
                                                              const grebe_transform_options *options,
                                                              grebe_dataset **out,
                                                              grebe_error *err);
-/** Rows [begin, end), clamped to the rows there are. No file is written. skip(n), take(n) and shards are this. */
+
+/**
+ * Rows [begin, end), clamped to the rows there are. No file is written. skip(n), take(n) and shards are this.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (options); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_slice(const grebe_dataset *ds, int64_t begin,
                                                             int64_t end,
                                                             const grebe_transform_options *options,
                                                             grebe_dataset **out, grebe_error *err);
-/** Part `index` of n: consecutive rows, or each n-th. */
+
+/**
+ * Part `index` of n: consecutive rows, or each n-th.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (no such part); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_shard(const grebe_dataset *ds, int64_t n,
                                                             int64_t index, bool is_contiguous,
                                                             const grebe_transform_options *options,
                                                             grebe_dataset **out, grebe_error *err);
+
+/**
+ * The rows n times, n <= 0: none.
+ *
+ * @return GREBE_OK; GREBE_ELIMIT (too many); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_repeat(const grebe_dataset *ds, int64_t n,
                                                              const grebe_transform_options *options,
                                                              grebe_dataset **out,
                                                              grebe_error *err);
-/** The permutation of numpy's default_rng(seed). */
+
+/**
+ * The permutation of numpy's default_rng(seed).
+ *
+ * @return GREBE_OK; GREBE_EINVAL (arguments); GREBE_EIO (the cache file); GREBE_ECANCELLED; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_shuffle(const grebe_dataset *ds,
                                                               grebe_seed seed,
                                                               const grebe_transform_options *options,
@@ -230,7 +287,12 @@ typedef struct grebe_sort_key {
     bool is_descending;
 } grebe_sort_key;
 
-/** Stable; NaN behind every number; nulls last, or first. Source of the order: docs/format/dataset.md. */
+/**
+ * Stable; NaN behind every number; nulls last, or first. Source of the order: docs/format/dataset.md.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EUNSUPPORTED (lists and structs); GREBE_ECORRUPT; GREBE_EIO;
+ *         GREBE_ECANCELLED; GREBE_ELIMIT (2^32 rows); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_sort(const grebe_dataset *ds,
                                                            const grebe_sort_key *keys, size_t n,
                                                            bool are_nulls_first,
@@ -255,12 +317,24 @@ typedef struct grebe_split_options {
         sizeof(grebe_split_options), -1, -1, -1, -1, false, 0, { 0, 0 }, 0, 0, 0, 0             \
     }
 
+/**
+ * Two data sets of different rows. No rows: both are ds.
+ *
+ * @param train, test Owned by the caller; NULL on failure.
+ * @return GREBE_OK; GREBE_EINVAL (sizes that do not fit, classes of one row, …); GREBE_ENOTFOUND (stratify_by); GREBE_EIO;
+ *         GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_train_test_split(
     const grebe_dataset *ds, const grebe_split_options *split,
     const grebe_transform_options *options, grebe_dataset **train, grebe_dataset **test,
     grebe_error *err);
 
-/** Rows for which the predicate (docs/guide/where.md) is true. */
+/**
+ * Rows for which the predicate (docs/guide/where.md) is true.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (the text, an integer overflow with its rows); GREBE_ENOTFOUND (column); GREBE_ESCHEMA (types
+ *         that do not compare); GREBE_ECORRUPT; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_filter(const grebe_dataset *ds,
                                                              const char *where,
                                                              const grebe_transform_options *options,
@@ -273,7 +347,11 @@ typedef struct grebe_computed_column {
     const char *expr;
 } grebe_computed_column;
 
-/** New or replaced columns from expressions, all seen as they were before. */
+/**
+ * New or replaced columns from expressions, all seen as they were before.
+ *
+ * @return GREBE_OK; as grebe_dataset_filter(), naming the column; GREBE_EUNSUPPORTED (values that make no column).
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_map_expr(
     const grebe_dataset *ds, const grebe_computed_column *columns, size_t n,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
@@ -350,7 +428,13 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_map(const grebe_dataset *d
                                                           const grebe_map_options *map,
                                                           const grebe_transform_options *options,
                                                           grebe_dataset **out, grebe_error *err);
-/** Rows that a function keeps. Result: a mapping. */
+
+/**
+ * Rows that a function keeps. Result: a mapping.
+ *
+ * @return GREBE_OK; what the function returned, with the rows; GREBE_EINVAL; GREBE_ENOTFOUND (columns); GREBE_ECORRUPT; GREBE_EIO;
+ *         GREBE_ECANCELLED; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_filter_fn(
     const grebe_dataset *ds, grebe_filter_fn fn, void *fn_ctx, const grebe_map_options *map,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
@@ -360,17 +444,27 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_filter_fn(
  * completed first: *n_parts may differ from what was asked.
  *
  * @param is_done Written, shape [max]; may be NULL.
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (columns); GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_map_plan(
     const grebe_dataset *ds, bool is_filter, const grebe_map_options *map,
     const grebe_transform_options *options, int32_t *n_parts, bool *is_done, size_t max,
     grebe_error *err);
 
+/**
+ * The rows as they are seen, written anew; without a mapping nothing is written.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (arguments); GREBE_EIO (the cache file); GREBE_ECANCELLED; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_flatten_indices(
     const grebe_dataset *ds, const grebe_transform_options *options, grebe_dataset **out,
     grebe_error *err);
 
-/** axis 0: rows one after another, columns by name; axis 1: columns side by side. */
+/**
+ * axis 0: rows one after another, columns by name; axis 1: columns side by side.
+ *
+ * @return GREBE_OK; GREBE_ESCHEMA (a column of two types); GREBE_EINVAL (axis 1: numbers of rows, a column twice); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_concatenate(
     const grebe_dataset *const *sets, size_t n, int32_t axis, grebe_dataset **out,
     grebe_error *err);
@@ -382,7 +476,11 @@ typedef enum grebe_stop {
     GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT = 2
 } grebe_stop;
 
-/** Rows of several in turn, or as drawn with probabilities (shape [n]; NULL: in turn). */
+/**
+ * Rows of several in turn, or as drawn with probabilities (shape [n]; NULL: in turn).
+ *
+ * @return GREBE_OK; GREBE_EINVAL (probabilities, empty sources that they would draw); GREBE_ESCHEMA; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_interleave(
     const grebe_dataset *const *sets, size_t n, const double *probabilities, grebe_seed seed,
     grebe_stop stop, grebe_dataset **out, grebe_error *err);
@@ -391,39 +489,90 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_interleave(
 typedef struct grebe_column_rename {
     const char *from, *to;
 } grebe_column_rename;
+/**
+ * Columns under other names, all at once.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL (an empty name, two columns of one name); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_rename_columns(
     const grebe_dataset *ds, const grebe_column_rename *names, size_t n,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
+
+/**
+ * The other columns.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_remove_columns(
     const grebe_dataset *ds, const char *const *columns, size_t n,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
+
+/**
+ * These columns in this order.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL (one of them twice); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_select_columns(
     const grebe_dataset *ds, const char *const *columns, size_t n,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
-/** One column more; rows: a stream of one column, read and released. feature: JSON, NULL: from the type. */
+
+/**
+ * One column more; rows: a stream of one column, read and released. feature: JSON, NULL: from the type.
+ *
+ * @return GREBE_OK; GREBE_EINVAL (number of rows, the name is there); GREBE_ESCHEMA (values that do not fit the feature);
+ *         what the stream failed with; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_add_column(
     const grebe_dataset *ds, const char *name, struct ArrowArrayStream *rows, const char *feature,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
-/** Struct columns become columns "parent.child", up to max_depth times (0: 16). */
+
+/**
+ * Struct columns become columns "parent.child", up to max_depth times (0: 16).
+ *
+ * @return GREBE_OK; GREBE_EINVAL (two columns of one name); GREBE_ELIMIT (depth); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_flatten(const grebe_dataset *ds, int max_depth,
                                                               const grebe_transform_options *options,
                                                               grebe_dataset **out,
                                                               grebe_error *err);
 
 /* Types; what has to change is written anew. */
-/** features: JSON with just the columns there are, in the order wanted. */
+/**
+ * features: JSON with just the columns there are, in the order wanted. What keeps its storage is not written.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EINVAL (features); GREBE_ESCHEMA naming column and row; GREBE_EIO;
+ *         GREBE_ECANCELLED; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_cast(const grebe_dataset *ds,
                                                            const char *features,
                                                            const grebe_transform_options *options,
                                                            grebe_dataset **out, grebe_error *err);
+
+/**
+ * A column of values becomes a ClassLabel: names are the values as texts, sorted.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EINVAL (no Value); GREBE_EUNSUPPORTED (times, decimals: cast them to string before);
+ *         GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_class_encode_column(
     const grebe_dataset *ds, const char *column, bool include_nulls,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
-/** labels: a JSON object, label to id. */
+
+/**
+ * Classes get other numbers. labels: a JSON object, label to id; case does not count.
+ *
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EINVAL (no ClassLabel, a label without a number); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_align_labels(
     const grebe_dataset *ds, const char *column, const char *labels,
     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err);
-/** Rows as lists of batch_rows; or, with by_column, of consecutive rows equal in it. */
+
+/**
+ * Rows as lists of batch_rows; or, with by_column, of consecutive rows equal in it.
+ *
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (column); GREBE_ELIMIT (a batch of 2^31 rows); GREBE_EIO; GREBE_ECANCELLED;
+ *         GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_batch(const grebe_dataset *ds,
                                                             int64_t batch_rows,
                                                             const char *by_column,
@@ -431,7 +580,12 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_batch(const grebe_dataset 
                                                             const grebe_transform_options *options,
                                                             grebe_dataset **out, grebe_error *err);
 
-/** Distinct values in the order of their first appearance. */
+/**
+ * Distinct values in the order of their first appearance.
+ *
+ * @param out, out_schema Owned by the caller.
+ * @return GREBE_OK; GREBE_ENOTFOUND (column); GREBE_EUNSUPPORTED (unions); GREBE_ECORRUPT; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_unique(const grebe_dataset *ds,
                                                              const char *column,
                                                              struct ArrowArray *out,
@@ -445,6 +599,7 @@ typedef struct grebe_dataset_labels {
     const char *info;
     const char *fingerprint;
 } grebe_dataset_labels;
+/** @return GREBE_OK; GREBE_ENOMEM. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_with(const grebe_dataset *ds,
                                                            const grebe_dataset_labels *labels,
                                                            grebe_dataset **out, grebe_error *err);
@@ -475,7 +630,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_save_to_disk(const grebe_d
                                                                    const char *path,
                                                                    const grebe_save_options *options,
                                                                    grebe_error *err);
-/** Splits each in a folder of its name. names, sets: shape [n]. */
+
+/**
+ * Splits each in a folder of its name. names, sets: shape [n]. As grebe_dataset_save_to_disk() otherwise.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_save_dict(const char *const *names,
                                                                 const grebe_dataset *const *sets,
                                                                 size_t n, const char *path,
@@ -486,10 +644,17 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_save_dict(const char *cons
  * The data set as bytes that another process of this machine opens again: names of files, what memory holds, mapping.
  *
  * @param write Called on the caller's thread, any number of times.
+ * @return GREBE_OK; GREBE_EIO (write failed: err->sys); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_pack(const grebe_dataset *ds,
                                                            grebe_write_fn write, void *write_ctx,
                                                            grebe_error *err);
+
+/**
+ * The data set of such bytes. out: owned by the caller.
+ *
+ * @return GREBE_OK; GREBE_ECORRUPT; GREBE_ENOTFOUND (a file is gone); GREBE_EIO; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_unpack(grebe_context *ctx, const void *bytes,
                                                              size_t len, grebe_dataset **out,
                                                              grebe_error *err);
@@ -501,14 +666,21 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_unpack(grebe_context *ctx,
  *
  * @param from      Fingerprint of what is transformed.
  * @param transform Qualified name with its version ("datasets.arrow_dataset.Dataset.shuffle").
- * @param arguments A JSON object of the arguments that count.
+ * @param arguments A JSON object of the arguments that count; "fingerprint_name": "new_fingerprint" is one of them
+ *                  wherever the method of `datasets` gives a new data set.
  * @param out       Written: 16 digits and NUL.
+ * @return GREBE_OK; GREBE_EINVAL (no JSON object); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_fingerprint(grebe_context *ctx, const char *from,
                                                           const char *transform,
                                                           const char *arguments, char out[17],
                                                           grebe_error *err);
-/** The hash of one plain value (JSON text). */
+
+/**
+ * The hash of one plain value (JSON text).
+ *
+ * @return GREBE_OK; GREBE_EINVAL (no JSON); GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_fingerprint_value(grebe_context *ctx,
                                                                 const char *value, char out[17],
                                                                 grebe_error *err);

@@ -69,7 +69,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_load(grebe_context *ctx, c
 
 /** Streams by name of split. */
 typedef struct grebe_iterable_dict grebe_iterable_dict;
-GREBE_API size_t grebe_iterable_dict_len(const grebe_iterable_dict *dict); /**< @return how many. */
+/** @return How many streams. */
+GREBE_API size_t grebe_iterable_dict_len(const grebe_iterable_dict *dict);
 GREBE_API const char *grebe_iterable_dict_name(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
 GREBE_API const grebe_iterable *grebe_iterable_dict_get(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
 GREBE_API void grebe_iterable_dict_free(grebe_iterable_dict *dict); /**< NULL accepted. Streams that were kept stay. */

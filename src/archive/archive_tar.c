@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tar: 512-byte headers (POSIX.1-1988 ustar), pax records (POSIX.1-2001) and GNU's long names. Archives without the end mark of
- * two empty blocks are taken, too, when they end between members.
+ * Tar: 512-byte headers (POSIX.1-1988 ustar), pax records (POSIX.1-2001) and GNU's long names. Archives without the end
+ * mark of two empty blocks are taken, too, when they end between members.
  */
 #include <string.h>
 
@@ -121,7 +121,8 @@ static bool read_pax(const char *p, size_t len, struct extension *x)
 
 static grebe_status fail_at(uint64_t at, const char *expected, grebe_error *err)
 {
-    return error_at(err, GREBE_FAIL(err, GREBE_ECORRUPT, "tar, byte %llu: expected %s", (unsigned long long)at, expected), at);
+    return error_at(err, GREBE_FAIL(err, GREBE_ECORRUPT, "tar, byte %llu: expected %s", (unsigned long long)at, expected),
+                    at);
 }
 
 static grebe_status add_member(struct archive_list *list, const unsigned char *h, uint64_t at, uint64_t size,

@@ -23,7 +23,8 @@ struct directory {
 
 static grebe_status fail_at(uint64_t at, const char *expected, grebe_error *err)
 {
-    return error_at(err, GREBE_FAIL(err, GREBE_ECORRUPT, "zip, byte %llu: expected %s", (unsigned long long)at, expected), at);
+    return error_at(err, GREBE_FAIL(err, GREBE_ECORRUPT, "zip, byte %llu: expected %s", (unsigned long long)at, expected),
+                    at);
 }
 
 static bool is_signature(const struct region *r, uint64_t at, size_t len, const char signature[4])

@@ -72,7 +72,8 @@ static grebe_status read_schema(struct walk *w, grebe_error *err)
         return GREBE_FAIL(err, GREBE_ECORRUPT, "Arrow stream without a schema");
     }
     if (st == GREBE_OK && m.type != IPC_SCHEMA) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "Arrow stream: expected a schema (1) first, found message type %d", m.type);
+        st =
+            GREBE_FAIL(err, GREBE_ECORRUPT, "Arrow stream: expected a schema (1) first, found message type %d", m.type);
     }
     if (st == GREBE_OK) {
         f->version = m.body.version;
@@ -156,8 +157,8 @@ static grebe_status fit_batches(struct walk *w, grebe_error *err)
     return GREBE_OK;
 }
 
-grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced, struct ipc_file **out,
-                                  grebe_error *err)
+grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced,
+                                  struct ipc_file **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;

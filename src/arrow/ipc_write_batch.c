@@ -292,6 +292,10 @@ grebe_status ipc_put_message(struct ipc_writer *w, const struct ArrowSchema *con
     }
     GREBE_TRY(put_batch_table(w, &m.w, length, m.header_at, err));
     GREBE_TRY(ipc_message_end(&m, err));
+    /* The body begins at a multiple of 64 of the file, so that buffers of a map are aligned as those in memory are. */
+    size_t end = (size_t)(w->pos % BODY_ALIGN) + w->metadata.len;
+    GREBE_TRY(buf_put_zero(&w->metadata, (BODY_ALIGN - end % BODY_ALIGN) % BODY_ALIGN, err));
+    store_le32(w->metadata.data + 4, (uint32_t)(w->metadata.len - 8));
     GREBE_TRY(note_block(w, is_records, body_len, err));
     GREBE_TRY(ipc_emit(w, w->metadata.data, w->metadata.len, err));
     GREBE_TRY(put_body(w, err));

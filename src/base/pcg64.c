@@ -16,7 +16,7 @@ static inline struct wide wide_mul(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 u128;
     u128 p = (u128)a * b;
-    return (struct wide){(uint64_t)(p >> 64), (uint64_t)p};
+    return (struct wide){ (uint64_t)(p >> 64), (uint64_t)p };
 }
 #else
 static inline struct wide wide_mul(uint64_t a, uint64_t b)
@@ -24,7 +24,7 @@ static inline struct wide wide_mul(uint64_t a, uint64_t b)
     uint64_t al = a & 0xffffffffu, ah = a >> 32, bl = b & 0xffffffffu, bh = b >> 32;
     uint64_t ll = al * bl, lh = al * bh, hl = ah * bl;
     uint64_t middle = (ll >> 32) + (lh & 0xffffffffu) + (hl & 0xffffffffu);
-    return (struct wide){ah * bh + (lh >> 32) + (hl >> 32) + (middle >> 32), middle << 32 | (ll & 0xffffffffu)};
+    return (struct wide){ ah * bh + (lh >> 32) + (hl >> 32) + (middle >> 32), middle << 32 | (ll & 0xffffffffu) };
 }
 #endif
 
@@ -100,7 +100,7 @@ grebe_status pcg64_seed(const grebe_allocator *a, const uint32_t *words, size_t 
 
 void pcg64_seed_u64(uint64_t seed, struct pcg64 *out)
 {
-    uint32_t words[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t words[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
     grebe_status st = pcg64_seed(NULL, words, words[1] != 0 ? 2 : 1, out, NULL);
     (void)st; /* needs no memory */
 }
@@ -127,7 +127,10 @@ uint32_t pcg64_next32(struct pcg64 *g)
     return (uint32_t)x;
 }
 
-double pcg64_double(struct pcg64 *g) { return (double)(pcg64_next64(g) >> 11) * 0x1p-53; }
+double pcg64_double(struct pcg64 *g)
+{
+    return (double)(pcg64_next64(g) >> 11) * 0x1p-53;
+}
 
 uint64_t pcg64_integer(struct pcg64 *g, uint64_t last)
 {
@@ -158,8 +161,8 @@ uint64_t pcg64_integer(struct pcg64 *g, uint64_t last)
 
 /* ---- orders ---- */
 
-/* Swap partners are drawn so many at a time and asked for ahead: which they are does not depend on the rows, and rows far from
- * each other are waited for together instead of one after the other. */
+/* Swap partners are drawn so many at a time and asked for ahead: which they are does not depend on the rows, and rows
+ * far from each other are waited for together instead of one after the other. */
 #define PARTNERS 128
 
 static uint64_t mask_of(uint64_t last)
@@ -175,7 +178,8 @@ static void draw_partners(struct pcg64 *shared, uint64_t i, size_t n, uint64_t m
         uint64_t v = (i > UINT32_MAX ? pcg64_next64(&g) : pcg64_next32(&g)) & mask;
         out[k] = v;
         __builtin_prefetch(&rows[v <= i ? v : 0], 1);
-        bool is_taken = v <= i - k; /* else drawn again; without a branch, which would be guessed wrong half of the time */
+        bool is_taken =
+            v <= i - k; /* else drawn again; without a branch, which would be guessed wrong half of the time */
         k += is_taken;
     }
     *shared = g;
@@ -292,7 +296,8 @@ static grebe_status choose_many(const grebe_allocator *a, struct pcg64 *g, int64
                                 grebe_error *err)
 {
     int64_t *all = NULL;
-    grebe_status st = mem_alloc_bounded(a, (uint64_t)n, sizeof *all, (uint64_t)n, "numbers to choose from", (void **)&all, err);
+    grebe_status st =
+        mem_alloc_bounded(a, (uint64_t)n, sizeof *all, (uint64_t)n, "numbers to choose from", (void **)&all, err);
     if (st != GREBE_OK) {
         return st;
     }
@@ -314,8 +319,8 @@ grebe_status pcg64_choose_distinct(const grebe_allocator *a, struct pcg64 *g, in
                                    grebe_error *err)
 {
     if (size < 0 || size > n) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%lld of %lld things cannot be chosen without repeating one", (long long)size,
-                          (long long)n);
+        return GREBE_FAIL(err, GREBE_EINVAL, "%lld of %lld things cannot be chosen without repeating one",
+                          (long long)size, (long long)n);
     }
     if (size == 0) {
         return GREBE_OK;

@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "builder/builder_internal.h"
 
-static const struct builder_kind *const kinds[] = { &builder_csv, &builder_json, &builder_text, &builder_parquet, &builder_arrow,
-                                                    &builder_conll, &builder_xml, &builder_imagefolder,
-                                                    &builder_audiofolder, &builder_videofolder, &builder_webdataset,
-                                                    NULL };
+static const struct builder_kind *const kinds[] = { &builder_csv,         &builder_json,        &builder_text,
+                                                    &builder_parquet,     &builder_arrow,       &builder_conll,
+                                                    &builder_xml,         &builder_imagefolder, &builder_audiofolder,
+                                                    &builder_videofolder, &builder_webdataset,  NULL };
 
 const struct builder_kind *const *builder_kinds(void) { return kinds; }
 
@@ -162,6 +162,13 @@ void builder_base_release(struct builder_base *b)
     b->store = NULL;
 }
 
+void builder_use_store(struct builder *b, struct io_store *store)
+{
+    struct builder_base *base = (struct builder_base *)b;
+    io_store_free(base->store);
+    base->store = store;
+}
+
 grebe_status builder_set_features(struct builder_base *b, struct features *f, grebe_error *err)
 {
     schema_release(&b->storage);
@@ -170,7 +177,8 @@ grebe_status builder_set_features(struct builder_base *b, struct features *f, gr
     return features_to_schema(b->b.ctx->a, f, &b->storage, err);
 }
 
-grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata, grebe_error *err)
+grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata,
+                                grebe_error *err)
 {
     struct features *f = NULL;
     grebe_status st = features_from_schema(b->b.ctx->a, schema, with_metadata, &f, err);

@@ -14,7 +14,7 @@ struct arrow_builder {
 struct arrow_rows {
     const struct builder_base *b;
     char *name;
-    struct ipc_file *file;          /* NULL: a stream */
+    struct ipc_file *file;          /* NULL: a stream whose batches cannot be found before they are read */
     struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     size_t batch;                   /* the next */
@@ -42,8 +42,15 @@ static grebe_status open_bytes(struct arrow_rows *r, struct region *bytes, grebe
     } else if (bytes->len < 8 || !ipc_sniff(bytes->data, bytes->len)) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected an Arrow stream or file, found other content");
     } else {
-        st = ipc_stream_of_region(a, bytes, &r->stream, err);
-        st = st == GREBE_OK ? stream_schema(&r->stream, &r->schema, err) : st;
+        bool is_replaced = false; /* a dictionary: such batches can be read one after another only */
+        st = ipc_file_open_stream(a, bytes, &is_replaced, &r->file, err);
+        if (st == GREBE_OK) {
+            return schema_copy(a, &r->file->schema, &r->schema, err);
+        }
+        if (is_replaced) {
+            st = ipc_stream_of_region(a, bytes, &r->stream, err);
+            st = st == GREBE_OK ? stream_schema(&r->stream, &r->schema, err) : st;
+        }
     }
     return st;
 }
@@ -96,7 +103,7 @@ static int64_t arrow_next_row(void *self) { return ((struct arrow_rows *)self)->
 
 static const struct shard_reader_ops arrow_rows_ops = { arrow_next, arrow_place, arrow_next_row, arrow_rows_free };
 
-/* Batches of a stream lie one behind another: those before the place are passed over. */
+/* Where batches cannot be found, those before the place are read and passed over. */
 static grebe_status skip_to(struct arrow_rows *r, struct shard_place place, grebe_error *err)
 {
     grebe_status st = GREBE_OK;

@@ -148,7 +148,8 @@ static grebe_status read_sentences(struct conll_rows *r, const struct text_block
         } else {
             st = put_line(r, p, stop, err);
         }
-        p = stop < end && *stop == '\r' && stop + 1 < end && stop[1] == '\n' ? stop + 2 : min_size(1, (size_t)(end - stop)) + stop;
+        p = stop < end && *stop == '\r' && stop + 1 < end && stop[1] == '\n' ? stop + 2
+                                                                             : min_size(1, (size_t)(end - stop)) + stop;
     }
     return st == GREBE_OK && r->words[0].n > begun ? end_sentence(r, err) : st;
 }

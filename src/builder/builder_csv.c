@@ -82,11 +82,12 @@ struct found {
 
 static bool has_guess(const struct found *f)
 {
-    return f->is_guess.len > 0 && memchr(f->is_guess.data, true, f->is_guess.len) != NULL;
+    return f->is_guess.len > 0 && memchr(f->is_guess.data, 1, f->is_guess.len) != NULL;
 }
 
 /* A column without values so far takes the type of those that come: numbers as floats, which nulls made of it. */
-static grebe_status settle_guess(struct found *f, const struct ArrowSchema *more, const enum csv_type *types, grebe_error *err)
+static grebe_status settle_guess(struct found *f, const struct ArrowSchema *more, const enum csv_type *types,
+                                 grebe_error *err)
 {
     const grebe_allocator *a = f->is_guess.a;
     grebe_status st = GREBE_OK;
@@ -206,7 +207,8 @@ static void csv_free(struct builder *base)
 
 static const struct builder_ops csv_ops = { csv_infer, builder_one_part, csv_read, csv_free };
 
-static grebe_status csv_open(grebe_context *ctx, const struct builder_request *request, struct builder **out, grebe_error *err)
+static grebe_status csv_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
+                             grebe_error *err)
 {
     struct csv_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
     if (b == NULL) {

@@ -3,8 +3,8 @@
 #define GREBE_BUILDER_BUILDER_CSV_H
 
 /*
- * CSV as pandas.read_csv reads it (docs/format/dataset_kinds.md): tokens by the states of its C parser, types of a chunk of rows from
- * all of its values.
+ * CSV as pandas.read_csv reads it (docs/format/dataset_kinds.md): tokens by the states of its C parser, types of a chunk of
+ * rows from all of its values.
  */
 
 #include "builder/builder_text.h"
@@ -74,7 +74,10 @@ struct csv_chunk {
 };
 
 static inline size_t csv_chunk_rows(const struct csv_chunk *c) { return c->rows.len / sizeof(size_t); }
-static inline size_t csv_row_begin(const struct csv_chunk *c, size_t row) { return ((const size_t *)(const void *)c->rows.data)[row]; }
+static inline size_t csv_row_begin(const struct csv_chunk *c, size_t row)
+{
+    return ((const size_t *)(const void *)c->rows.data)[row];
+}
 static inline size_t csv_row_end(const struct csv_chunk *c, size_t row)
 {
     return row + 1 < csv_chunk_rows(c) ? csv_row_begin(c, row + 1) : c->fields.len / sizeof(struct csv_field);
@@ -87,7 +90,8 @@ static inline bool csv_field_at(const struct csv_chunk *c, size_t row, size_t i,
         return false;
     }
     const struct csv_field *f = (const struct csv_field *)(const void *)c->fields.data + at;
-    *p = (f->is_copied ? (const char *)c->copies.data : c->text) + f->at;
+    const char *base = f->is_copied ? (const char *)c->copies.data : c->text;
+    *p = base != NULL ? base + f->at : ""; /* nothing was copied yet, and so is the field */
     *len = f->len;
     return true;
 }
@@ -103,7 +107,8 @@ enum csv_line { CSV_ROW, CSV_NOTHING, CSV_MORE, CSV_END, CSV_OPEN_QUOTE, CSV_OPE
 grebe_status csv_take_line(const struct csv_format *f, const char *data, size_t len, size_t at, bool is_last,
                            struct csv_chunk *c, size_t *used, enum csv_line *what, grebe_error *err);
 /** One physical line without its fields, whatever it is. */
-enum csv_line csv_skip_line(const struct csv_format *f, const char *data, size_t len, size_t at, bool is_last, size_t *used);
+enum csv_line csv_skip_line(const struct csv_format *f, const char *data, size_t len, size_t at, bool is_last,
+                            size_t *used);
 
 void csv_chunk_release(struct csv_chunk *c);
 void csv_chunk_clear(struct csv_chunk *c, size_t n_rows);
@@ -124,7 +129,8 @@ struct csv_column {
 const char *csv_type_format(enum csv_type t);
 /** The column's values of all rows of the chunk, and what they are. GREBE_ECORRUPT; with names of row and column. */
 grebe_status csv_read_column(const grebe_allocator *a, const struct csv_options *o, const struct csv_chunk *c,
-                             const struct csv_column *column, enum csv_type *type, struct ArrowArray *out, grebe_error *err);
+                             const struct csv_column *column, enum csv_type *type, struct ArrowArray *out,
+                             grebe_error *err);
 
 /* ---- a file: builder_csv_file.c ---- */
 

@@ -135,7 +135,8 @@ static grebe_status read_ints(const struct values *v, bool is_missing_null, bool
 static bool is_infinite_word(const char *p, size_t len)
 {
     size_t sign = len > 0 && (p[0] == '-' || p[0] == '+');
-    return (len - sign == 3 && ascii_equal_n(p + sign, "inf", 3)) || (len - sign == 8 && ascii_equal_n(p + sign, "infinity", 8));
+    return (len - sign == 3 && ascii_equal_n(p + sign, "inf", 3)) ||
+           (len - sign == 8 && ascii_equal_n(p + sign, "infinity", 8));
 }
 
 static bool parse_number(const struct csv_options *o, const char *p, size_t len, double *out)
@@ -146,7 +147,8 @@ static bool parse_number(const struct csv_options *o, const char *p, size_t len,
     }
     trim(&p, &len);
     if (len == 0 || len >= sizeof plain) {
-        return len > 0 && o->thousands == 0 && o->decimal == '.' && (p[len - 1] | 32) != 'n' && number_parse_double(p, len, out);
+        return len > 0 && o->thousands == 0 && o->decimal == '.' && (p[len - 1] | 32) != 'n' &&
+               number_parse_double(p, len, out);
     }
     if (is_infinite_word(p, len)) {
         return number_parse_double(p, len, out);

@@ -48,8 +48,8 @@ static bool is_line_skipped(const struct csv_file *f, int64_t line)
 }
 
 /**
- * The line at *at, of text that is there: its row is put behind those of the chunk. *what CSV_MORE: the reader has to read on, and the
- * caller to begin anew.
+ * The line at *at, of text that is there: its row is put behind those of the chunk. *what CSV_MORE: the reader has to read
+ * on, and the caller to begin anew.
  */
 static grebe_status take_line(struct csv_file *f, size_t *at, int64_t *line, enum csv_line *what, grebe_error *err)
 {
@@ -111,8 +111,8 @@ static const char *name_printf(struct csv_file *f, const char *format, const cha
 static bool is_unnamed(const char *name) { return strncmp(name, "Unnamed: ", 9) == 0; }
 
 /* The name for one that is there already: with the first of ".1", ".2", … that makes it new. */
-static grebe_status make_new(struct csv_file *f, struct name_index *counts, const struct name_index *header, const char **name,
-                           grebe_error *err)
+static grebe_status make_new(struct csv_file *f, struct name_index *counts, const struct name_index *header,
+                             const char **name, grebe_error *err)
 {
     const char *old = *name, *made = old;
     size_t *count = name_index_find(counts, old);
@@ -167,7 +167,8 @@ static grebe_status given_names(struct csv_file *f, const char **names, grebe_er
 }
 
 /* The names of the n columns that have one: given, of the header row `row` of the chunk, or numbers. */
-static grebe_status make_names(struct csv_file *f, bool has_header, size_t row, size_t n, const char **names, grebe_error *err)
+static grebe_status make_names(struct csv_file *f, bool has_header, size_t row, size_t n, const char **names,
+                               grebe_error *err)
 {
     if (f->o->names != NULL) {
         return given_names(f, names, err);
@@ -507,7 +508,8 @@ grebe_status csv_file_rows(struct csv_file *f, enum csv_type *types, struct Arro
         goto out;
     }
     const bool is_small = f->chunk.fields.len / sizeof(struct csv_field) < FIELDS_PER_THREAD;
-    GREBE_TRY(parallel_for(f->b->b.ctx->pool, is_small ? 1 : f->b->call.threads, f->n, read_column, &w, f->b->call.cancel, err));
+    GREBE_TRY(
+        parallel_for(f->b->b.ctx->pool, is_small ? 1 : f->b->call.threads, f->n, read_column, &w, f->b->call.cancel, err));
     GREBE_TRY(make_schema(f, w.types, schema, err));
     if (types != NULL) {
         memcpy(types, w.types, f->n * sizeof *types);

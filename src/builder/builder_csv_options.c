@@ -7,8 +7,9 @@
 
 enum { CHUNK_ROWS = 10000, QUOTE_NONE = 3 };
 
-static const char *const na_default[] = { "",     "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
-                                          "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null" };
+static const char *const na_default[] = { "",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+                                          "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+                                          "NaN",  "None",   "n/a",      "nan",  "null" };
 
 /* ---- sets of words ---- */
 
@@ -146,7 +147,8 @@ static grebe_status read_delimiter(const struct builder_base *b, struct csv_form
         return GREBE_OK;
     }
     if (v != NULL && v->type == JSON_STRING && v->n > 1) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "option \"%s\": one character or \"\\s+\" is read, found a longer text", name);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "option \"%s\": one character or \"\\s+\" is read, found a longer text",
+                          name);
     }
     return read_char(b, name, &f->delimiter, err);
 }

@@ -158,8 +158,8 @@ static size_t bad_utf8_len(const unsigned char *p, size_t n)
     size_t want = p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : 1;
     size_t k = 1;
     for (; k < want && k < n && (p[k] & 0xc0) == 0x80; k++) {
-        bool is_out = k == 1 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-                                 (p[0] == 0xf4 && p[1] > 0x8f));
+        bool is_out = k == 1 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+                                 (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f));
         if (is_out) {
             break;
         }
@@ -167,8 +167,8 @@ static size_t bad_utf8_len(const unsigned char *p, size_t n)
     return k;
 }
 
-static grebe_status put_bad(struct buf *dst, enum bad bad, const char *encoding, const unsigned char *p, size_t n, size_t at,
-                            grebe_error *err)
+static grebe_status put_bad(struct buf *dst, enum bad bad, const char *encoding, const unsigned char *p, size_t n,
+                            size_t at, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     switch (bad) {

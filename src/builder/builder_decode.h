@@ -14,7 +14,8 @@ bool builder_decode_is_needed(const char *encoding, const char *errors);
 /** GREBE_EINVAL for an encoding or a way with errors that is not known. NULL: defaults. */
 grebe_status builder_decode_check(const char *encoding, const char *errors, grebe_error *err);
 /**
- * @param encoding As Python names it: utf-8, utf-8-sig, ascii, latin-1, cp1252, utf-16, utf-16-le, utf-16-be, utf-32 …; NULL: UTF-8.
+ * @param encoding As Python names it: utf-8, utf-8-sig, ascii, latin-1, cp1252, utf-16, utf-16-le, utf-16-be, utf-32 …;
+ * NULL: UTF-8.
  * @param errors   strict, ignore, replace, backslashreplace, surrogateescape (as replace); NULL: strict.
  * @return also GREBE_ECORRUPT naming the byte that fits not.
  */

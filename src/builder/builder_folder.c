@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/name_index.h"
 #include "builder/builder_filter.h"
 #include "text/text_builder.h"
 
@@ -16,6 +17,7 @@ struct folder_rows {
     const char *path;          /* of the file */
     size_t split, file;
     struct builder_units units; /* of an archive; b NULL: none */
+    struct name_index members;  /* its files, where metadata names them */
     size_t at;                 /* member, or metadata file */
     struct shard_reader inner; /* of a metadata file */
     int64_t row, inner_base;
@@ -29,12 +31,16 @@ static grebe_status label_of(const struct folder_builder *b, const char *path, i
     while (begin != NULL && begin > path && begin[-1] != '/') {
         begin--;
     }
-    size_t len = begin != NULL ? (size_t)(end - begin) : 0;
-    for (size_t i = 0; i < b->n_labels; i++) {
-        if (strlen(b->labels[i]) == len && (len == 0 || memcmp(b->labels[i], begin, len) == 0)) {
-            *out = (int64_t)i;
+    const size_t len = begin != NULL ? (size_t)(end - begin) : 0;
+    for (size_t low = 0, high = b->n_labels; low < high;) {
+        const size_t middle = low + (high - low) / 2, n = strlen(b->labels[middle]);
+        int cmp = memcmp(b->labels[middle], len > 0 ? begin : "", min_size(n, len));
+        cmp = cmp != 0 ? cmp : n < len ? -1 : n > len;
+        if (cmp == 0) {
+            *out = (int64_t)middle;
             return GREBE_OK;
         }
+        *(cmp < 0 ? &low : &high) = cmp < 0 ? middle + 1 : middle;
     }
     return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: its folder was not there when the labels were made", path);
 }
@@ -171,7 +177,8 @@ out:
 }
 
 static grebe_status convert(struct folder_rows *r, const struct folder_metadata *m, struct ArrowSchema *schema,
-                            struct ArrowArray *rows, struct ArrowSchema *out_schema, struct ArrowArray *out, grebe_error *err)
+                            struct ArrowArray *rows, struct ArrowSchema *out_schema, struct ArrowArray *out,
+                            grebe_error *err)
 {
     struct ArrowSchema type = { 0 };
     struct ArrowArray media = { 0 };
@@ -183,7 +190,7 @@ static grebe_status convert(struct folder_rows *r, const struct folder_metadata 
         return mem_fail(err, strlen(m->path), "a path");
     }
     struct folder_files files = { .b = r->b, .folder = folder, .zip = m->in_zip != NULL ? r->units.zip : NULL,
-                                  .in_zip = m->in_zip, .zip_path = r->path };
+                                  .members = &r->members, .in_zip = m->in_zip, .zip_path = r->path };
     const int64_t first = r->row, n = rows->length;
     grebe_status st = folder_convert(&files, schema, rows, first - r->inner_base, &type, &media, err);
     if (st != GREBE_OK) {
@@ -195,7 +202,8 @@ static grebe_status convert(struct folder_rows *r, const struct folder_metadata 
     return st;
 }
 
-static grebe_status next_metadata(struct folder_rows *r, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
+static grebe_status next_metadata(struct folder_rows *r, struct ArrowSchema *schema, struct ArrowArray *out,
+                                  grebe_error *err)
 {
     struct folder_builder *b = r->b;
     for (; r->at < b->n_metadata; r->at++) {
@@ -244,7 +252,8 @@ static struct shard_place folder_place(void *self)
 {
     const struct folder_rows *r = self;
     if (!r->b->has_metadata) {
-        return r->units.zip != NULL ? (struct shard_place){ r->row, r->at } : (struct shard_place){ r->row, (uint64_t)r->row };
+        return r->units.zip != NULL ? (struct shard_place){ r->row, r->at }
+                                    : (struct shard_place){ r->row, (uint64_t)r->row };
     }
     if (r->units.zip != NULL || r->b->where.len > 0 || r->inner.ops == NULL) {
         return (struct shard_place){ 0, 0 };
@@ -259,6 +268,7 @@ static void folder_rows_free(void *self)
     struct folder_rows *r = self;
     const grebe_allocator *a = r->b->base.b.ctx->a;
     shard_reader_free(&r->inner);
+    name_index_release(&r->members);
     builder_units_close(&r->units);
     mem_free(a, r, sizeof *r);
 }
@@ -274,6 +284,17 @@ static bool has_rows(const struct folder_builder *b, size_t split, size_t file, 
         }
     }
     return !b->has_metadata && (is_zip || folder_is_media(b->media, path));
+}
+
+static grebe_status index_members(struct folder_rows *r, grebe_error *err)
+{
+    const struct archive *z = r->units.zip;
+    grebe_status st = name_index_new(r->b->base.b.ctx->a, z->n, &r->members, err);
+    for (size_t i = 0; i < z->n && st == GREBE_OK; i++) {
+        bool is_file = !z->members[i].is_folder && !z->members[i].is_other;
+        st = is_file ? name_index_add(&r->members, z->members[i].name, i, NULL, err) : GREBE_OK;
+    }
+    return st;
 }
 
 grebe_status folder_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
@@ -293,11 +314,15 @@ grebe_status folder_read(struct builder *base, size_t split, size_t file, int64_
     r->file = file;
     r->row = place.row;
     r->start = place;
-    bool is_plain = folder_is_media(b->media, path) || folder_is_metadata(b, path);
+    const bool is_plain = folder_is_media(b->media, path) || folder_is_metadata(b, path);
     if (!is_plain) {
         st = builder_units_open(&b->base, path, &r->units, err);
     }
-    r->is_over = !has_rows(b, split, file, r->units.zip != NULL) || (!b->has_metadata && r->units.zip == NULL && place.at > 0);
+    if (st == GREBE_OK && b->has_metadata && r->units.zip != NULL) {
+        st = index_members(r, err);
+    }
+    r->is_over =
+        !has_rows(b, split, file, r->units.zip != NULL) || (!b->has_metadata && r->units.zip == NULL && place.at > 0);
     r->at = !b->has_metadata && r->units.zip != NULL ? (size_t)place.at : 0;
     if (st != GREBE_OK) {
         folder_rows_free(r);
@@ -413,12 +438,21 @@ static const char *const audio_extensions[] = { ".aiff", ".au", ".avr", ".caf", 
 static const char *const video_extensions[] = { ".mkv", ".mp4", ".avi", ".mov", ".webm", ".3gp", ".3g2", ".asf", ".flv", ".m4v",
                                                 ".f4v", ".wmv", ".ogm", ".mxf", ".nut", NULL };
 
-const struct builder_kind builder_imagefolder = { .name = "imagefolder", .extensions = image_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_imagefolder = { .name = "imagefolder",
+                                                  .extensions = image_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = image_open };
-const struct builder_kind builder_audiofolder = { .name = "audiofolder", .extensions = audio_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_audiofolder = { .name = "audiofolder",
+                                                  .extensions = audio_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = audio_open };
-const struct builder_kind builder_videofolder = { .name = "videofolder", .extensions = video_extensions,
-                                                  .options = folder_options, .is_metadata_filtered = true, .knows_features = true,
+const struct builder_kind builder_videofolder = { .name = "videofolder",
+                                                  .extensions = video_extensions,
+                                                  .options = folder_options,
+                                                  .is_metadata_filtered = true,
+                                                  .knows_features = true,
                                                   .open = video_open };

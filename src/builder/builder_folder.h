@@ -3,8 +3,8 @@
 #define GREBE_BUILDER_BUILDER_FOLDER_H
 
 /*
- * Folders of images, sounds and films: a row is a file, with the name of its folder as label, or a row of a metadata file that names
- * files. Decided once for all splits.
+ * Folders of images, sounds and films: a row is a file, with the name of its folder as label, or a row of a metadata file
+ * that names files. Decided once for all splits.
  */
 
 #include "builder/builder_internal.h"
@@ -23,6 +23,12 @@ struct folder_metadata {
     const char *in_zip; /* folder inside the archive with '/' behind, "" for its top; NULL: no archive */
 };
 
+/** What a column of metadata becomes. */
+struct folder_column {
+    const char *name, *media; /* "file_name", "image"; NULL: it stays */
+    bool is_list;             /* "file_names" */
+};
+
 struct folder_builder {
     struct builder_base base;
     const struct folder_media *media;
@@ -37,8 +43,9 @@ struct folder_builder {
     struct json_value no_options;
     struct builder_files *inner_splits;
     struct io_store *memory;       /* metadata of archives; NULL: the files are read where they are */
-    struct expr *filter;
     struct buf where;
+    struct folder_column *columns; /* of the metadata; shape [n_columns] */
+    size_t n_columns;
 };
 
 extern const struct folder_media folder_image, folder_audio, folder_video;
@@ -57,8 +64,8 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err);
 /** A path in metadata: relative, and inside of its folder; appended, normalised, to dst. GREBE_EINVAL. */
 grebe_status folder_check_name(const char *name, size_t len, struct buf *dst, grebe_error *err);
 
-/** What a column of metadata becomes: "image" of "file_name"; false: it stays. *is_list: "file_names". @param name In the arena. */
-bool folder_media_column(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list);
+/** The column of that name; NULL: it stays as it is. */
+const struct folder_column *folder_media_column(const struct folder_builder *b, const char *name);
 
 /** builder_ops.read. */
 grebe_status folder_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
@@ -71,6 +78,7 @@ struct folder_files {
     struct folder_builder *b;
     const char *folder;        /* of the metadata, with '/' behind, or "" */
     const struct archive *zip; /* NULL: none */
+    const struct name_index *members; /* of it, by name */
     const char *in_zip;
     const char *zip_path;
 };

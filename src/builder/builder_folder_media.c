@@ -2,7 +2,7 @@
 /* Media columns: by path where they are files, by their bytes where they are members of an archive. */
 #include <string.h>
 
-#include "base/checked.h"
+#include "base/name_index.h"
 #include "builder/builder_folder.h"
 #include "text/text_builder.h"
 
@@ -143,11 +143,10 @@ grebe_status folder_check_name(const char *name, size_t len, struct buf *dst, gr
 
 static grebe_status find_member(const struct folder_files *f, const char *name, size_t *out, grebe_error *err)
 {
-    for (size_t i = 0; i < f->zip->n; i++) {
-        if (strcmp(f->zip->members[i].name, name) == 0 && !f->zip->members[i].is_folder) {
-            *out = i;
-            return GREBE_OK;
-        }
+    const size_t *at = name_index_find(f->members, name);
+    if (at != NULL) {
+        *out = *at;
+        return GREBE_OK;
     }
     char quoted[128];
     return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: expected the member \"%s\", found none", f->zip_path,
@@ -187,7 +186,8 @@ out:
 
 /* Rows [begin, end) of a column of names. */
 static grebe_status put_names(const struct folder_files *f, struct media_builder *m, const struct ArrowSchema *schema,
-                              const struct ArrowArray *names, int64_t begin, int64_t end, int64_t first_row, grebe_error *err)
+                              const struct ArrowArray *names, int64_t begin, int64_t end, int64_t first_row,
+                              grebe_error *err)
 {
     struct buf path = BUF_INIT(f->b->base.b.ctx->a);
     struct arrow_type t;
@@ -248,8 +248,9 @@ static grebe_status convert_list(const struct folder_files *f, struct media_buil
     return st;
 }
 
-static grebe_status convert_column(const struct folder_files *f, const char *name, bool is_list, int64_t n, int64_t first_row,
-                                   struct ArrowSchema *schema, struct ArrowArray *column, grebe_error *err)
+static grebe_status convert_column(const struct folder_files *f, const char *name, bool is_list, int64_t n,
+                                   int64_t first_row, struct ArrowSchema *schema, struct ArrowArray *column,
+                                   grebe_error *err)
 {
     const grebe_allocator *a = f->b->base.b.ctx->a;
     struct media_builder *m = NULL;
@@ -288,11 +289,10 @@ grebe_status folder_convert(const struct folder_files *files, struct ArrowSchema
     grebe_status st = columns != NULL ? array_share(a, rows, &shared, err) : mem_fail(err, n * sizeof *columns, "columns");
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         const struct ArrowArray *all = array_shared_get(shared);
-        const char *name = NULL;
-        bool is_list = false;
+        const struct folder_column *media = folder_media_column(files->b, schema->children[i]->name);
         st = array_view(shared, all->children[i], all->offset, n_rows, &columns[i], err);
-        if (st == GREBE_OK && folder_media_column(files->b, schema->children[i], &name, &is_list)) {
-            st = convert_column(files, name, is_list, n_rows, first_row, schema->children[i], &columns[i], err);
+        if (st == GREBE_OK && media != NULL) {
+            st = convert_column(files, media->media, media->is_list, n_rows, first_row, schema->children[i], &columns[i], err);
         }
     }
     if (st == GREBE_OK) {

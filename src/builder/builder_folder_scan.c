@@ -9,13 +9,14 @@
 #include "builder/builder_folder.h"
 
 /* What Pillow opens; then sounds of libsndfile, and films, as the library `datasets` lists them. */
-static const char image_extensions[] =
-    " blp bmp dib bufr cur pcx dcx dds ps eps fit fits fli flc ftc ftu gbr gif grib png apng jp2 j2k jpc jpf jpx j2c icns ico "
-    "im iim tif tiff jfif jpe jpg jpeg mpg mpeg msp pcd pxr pbm pgm ppm pnm psd bw rgb rgba sgi ras tga icb vda vst webp wmf emf xbm "
-    "xpm ";
-static const char audio_extensions[] =
-    " aiff au avr caf flac htk svx mat4 mat5 mpc2k ogg paf pvf raw rf64 sd2 sds ircam voc w64 wav nist wavex wve xi mp3 opus 3gp 3g2 "
-    "avi asf flv mp4 mov m4v mkv mpg webm f4v wmv wma ogm mxf nut ";
+static const char image_extensions[] = " blp bmp dib bufr cur pcx dcx dds ps eps fit fits fli flc ftc ftu gbr gif grib png "
+                                       "apng jp2 j2k jpc jpf jpx j2c icns ico "
+                                       "im iim tif tiff jfif jpe jpg jpeg mpg mpeg msp pcd pxr pbm pgm ppm pnm psd bw rgb "
+                                       "rgba sgi ras tga icb vda vst webp wmf emf xbm "
+                                       "xpm ";
+static const char audio_extensions[] = " aiff au avr caf flac htk svx mat4 mat5 mpc2k ogg paf pvf raw rf64 sd2 sds ircam "
+                                       "voc w64 wav nist wavex wve xi mp3 opus 3gp 3g2 "
+                                       "avi asf flv mp4 mov m4v mkv mpg webm f4v wmv wma ogm mxf nut ";
 static const char video_extensions[] = " mkv mp4 avi mov mpg mpeg webm 3gp 3g2 asf flv m4v f4v wmv ogm ogv mxf nut ts ";
 
 static bool is_extension_of(const struct folder_media *m, const char *p, size_t len)
@@ -178,7 +179,8 @@ static void sort_metadata(struct folder_metadata *m, size_t n)
     for (size_t i = 1; i < n; i++) {
         struct folder_metadata v = m[i];
         size_t k = i;
-        for (; k > 0 && (m[k - 1].split > v.split || (m[k - 1].split == v.split && strcmp(m[k - 1].path, v.path) > 0)); k--) {
+        for (; k > 0 && (m[k - 1].split > v.split || (m[k - 1].split == v.split && strcmp(m[k - 1].path, v.path) > 0));
+             k--) {
             m[k] = m[k - 1];
         }
         m[k] = v;
@@ -287,7 +289,18 @@ static grebe_status list_splits(struct folder_builder *b, grebe_error *err)
     return GREBE_OK;
 }
 
-bool folder_media_column(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list)
+const struct folder_column *folder_media_column(const struct folder_builder *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_columns; i++) {
+        if (strcmp(b->columns[i].name, name) == 0) {
+            return b->columns[i].media != NULL ? &b->columns[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* "image" of "file_name"; false: the column is no name of a file. *is_list: "file_names". */
+static bool name_media(struct folder_builder *b, const struct ArrowSchema *column, const char **name, bool *is_list)
 {
     const bool is_text = strcmp(column->format, "u") == 0 || strcmp(column->format, "U") == 0;
     *is_list = strcmp(column->format, "+l") == 0 && strcmp(column->children[0]->format, "u") == 0;
@@ -318,23 +331,34 @@ static grebe_status make_features(struct folder_builder *b, grebe_error *err)
     bool has_media = false;
     grebe_status st = GREBE_OK;
     const char **names = arena_array(&b->arena, n + 1, sizeof *names), **as = arena_array(&b->arena, n + 1, sizeof *as);
-    if (names == NULL || as == NULL) {
+    b->columns = arena_array(&b->arena, n + 1, sizeof *b->columns);
+    if (names == NULL || as == NULL || b->columns == NULL) {
         return mem_fail(err, n * sizeof *names, "names");
     }
+    b->n_columns = n;
     for (size_t i = 0; i < n; i++) {
-        bool is_list = false;
-        names[i] = as[i] = inner->storage.children[i]->name;
-        if (!folder_media_column(b, inner->storage.children[i], &as[i], &is_list)) {
+        struct folder_column *c = &b->columns[i];
+        names[i] = as[i] = c->name = arena_str(&b->arena, inner->storage.children[i]->name,
+                                               strlen(inner->storage.children[i]->name));
+        if (c->name == NULL) {
+            st = mem_fail(err, n, "names");
+            goto out;
+        }
+        if (!name_media(b, inner->storage.children[i], &c->media, &c->is_list)) {
+            c->media = NULL;
             continue;
         }
+        as[i] = c->media;
         GREBE_TRY(buf_put_text(&json, has_media ? ", " : "{", err));
         GREBE_TRY(json_put_string(&json, as[i], strlen(as[i]), err));
-        GREBE_TRY(buf_printf(&json, err, is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
-                             b->media->type));
+        GREBE_TRY(buf_printf(
+            &json, err, c->is_list ? ": {\"feature\": {\"_type\": \"%s\"}, \"_type\": \"List\"}" : ": {\"_type\": \"%s\"}",
+            b->media->type));
         has_media = true;
     }
     if (!has_media) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a column file_name, *_file_name, file_names or *_file_names, found none",
+        st = GREBE_FAIL(err, GREBE_EINVAL,
+                        "%s: expected a column file_name, *_file_name, file_names or *_file_names, found none",
                         b->metadata[0].path);
         goto out;
     }
@@ -365,8 +389,8 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err)
     for (size_t i = 0; i < b->n_metadata; i++) {
         is_in_zip = is_in_zip || b->metadata[i].in_zip != NULL;
         if (strcmp(extension_of(b->metadata[i].path), extension) != 0) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "expected metadata files of one kind, found %s and %s", b->metadata[0].path,
-                              b->metadata[i].path);
+            return GREBE_FAIL(err, GREBE_EINVAL, "expected metadata files of one kind, found %s and %s",
+                              b->metadata[0].path, b->metadata[i].path);
         }
     }
     if (is_in_zip) {
@@ -379,9 +403,7 @@ grebe_status folder_open_metadata(struct folder_builder *b, grebe_error *err)
                                            .call = b->base.request->call };
     GREBE_TRY(builder_open(b->base.b.ctx, kind, &b->request, &b->inner, err));
     if (b->memory != NULL) {
-        struct builder_base *inner = (struct builder_base *)b->inner;
-        io_store_free(inner->store);
-        inner->store = b->memory;
+        builder_use_store(b->inner, b->memory);
         b->memory = NULL;
     }
     GREBE_TRY(builder_infer(b->inner, err));

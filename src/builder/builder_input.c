@@ -174,7 +174,8 @@ out:
     return st;
 }
 
-grebe_status builder_units_get(struct builder_units *u, size_t i, struct region **bytes, const char **name, grebe_error *err)
+grebe_status builder_units_get(struct builder_units *u, size_t i, struct region **bytes, const char **name,
+                               grebe_error *err)
 {
     if (u->zip == NULL) {
         *bytes = region_keep(u->bytes);
@@ -248,7 +249,8 @@ static struct shard_place units_place(void *self)
     if (r->units.zip != NULL) { /* at the beginning of the member */
         return (struct shard_place){ r->base, r->at };
     }
-    return r->unit.ops != NULL ? r->unit.ops->place(r->unit.self) : (struct shard_place){ r->base + r->start.row, r->start.at };
+    return r->unit.ops != NULL ? r->unit.ops->place(r->unit.self)
+                               : (struct shard_place){ r->base + r->start.row, r->start.at };
 }
 
 static int64_t units_next_row(void *self)

@@ -27,10 +27,14 @@ grebe_status builder_base_init(struct builder_base *b, grebe_context *ctx, const
 /** All but the memory of the struct itself. */
 void builder_base_release(struct builder_base *b);
 
+/** Files come from this store, which is taken over, and not from the machine's disk. */
+void builder_use_store(struct builder *b, struct io_store *store);
+
 /** Takes the features over, also on failure. */
 grebe_status builder_set_features(struct builder_base *b, struct features *f, grebe_error *err);
 /** Features by the types of rows, and what metadata says of them. */
-grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata, grebe_error *err);
+grebe_status builder_set_schema(struct builder_base *b, const struct ArrowSchema *schema, bool with_metadata,
+                                grebe_error *err);
 
 /* ---- files ---- */
 
@@ -59,7 +63,8 @@ struct builder_units {
 };
 grebe_status builder_units_open(struct builder_base *b, const char *path, struct builder_units *out, grebe_error *err);
 /** @param bytes One reference. @param name For messages; borrowed until the next call. */
-grebe_status builder_units_get(struct builder_units *u, size_t i, struct region **bytes, const char **name, grebe_error *err);
+grebe_status builder_units_get(struct builder_units *u, size_t i, struct region **bytes, const char **name,
+                               grebe_error *err);
 void builder_units_close(struct builder_units *u);
 
 /** Rows of one unit from a place on. */
@@ -79,7 +84,8 @@ const struct json_value *builder_option(const struct builder_base *b, const char
 const struct json_value *builder_option_set(const struct builder_base *b, const char *name);
 /* Each leaves *out alone when the option is not given; GREBE_EINVAL naming option, expected and found. */
 grebe_status builder_option_bool(const struct builder_base *b, const char *name, bool *out, grebe_error *err);
-grebe_status builder_option_i64(const struct builder_base *b, const char *name, int64_t min, int64_t *out, grebe_error *err);
+grebe_status builder_option_i64(const struct builder_base *b, const char *name, int64_t min, int64_t *out,
+                                grebe_error *err);
 grebe_status builder_option_text(const struct builder_base *b, const char *name, const char **out, grebe_error *err);
 grebe_status builder_option_fail(const char *name, const char *expected, const struct json_value *found, grebe_error *err);
 
@@ -91,9 +97,9 @@ grebe_status builder_option_fail(const char *name, const char *expected, const s
  * @param schema, rows Moved in, also on failure.
  * @param is_extra_dropped Columns that the features lack are left out; else they are an error.
  */
-grebe_status builder_emit(const struct builder_base *b, const char *name, struct ArrowSchema *schema, struct ArrowArray *rows,
-                          bool is_extra_dropped, int64_t first_row, struct ArrowSchema *out_schema, struct ArrowArray *out,
-                          grebe_error *err);
+grebe_status builder_emit(const struct builder_base *b, const char *name, struct ArrowSchema *schema,
+                          struct ArrowArray *rows, bool is_extra_dropped, int64_t first_row, struct ArrowSchema *out_schema,
+                          struct ArrowArray *out, grebe_error *err);
 /** Null types of `schema` become what `more` has in the same place. */
 grebe_status builder_widen_nulls(const grebe_allocator *a, struct ArrowSchema *schema, const struct ArrowSchema *more,
                                  grebe_error *err);

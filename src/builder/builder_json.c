@@ -11,7 +11,8 @@ enum { CHUNK_BYTES = 10 << 20, BLOCK_BYTES = 1 << 20 };
 
 /* ---- types ---- */
 
-/* What types are found from: so many bytes and the rest of their last line; all of it where rows are no lines. GREBE_END. */
+/* What types are found from: so many bytes and the rest of their last line; all of it where rows are no lines. GREBE_END.
+ */
 static grebe_status take_chunk(struct json_builder *b, struct json_unit *u, struct text_block *out, grebe_error *err)
 {
     struct text_reader *r = &u->reader;
@@ -191,8 +192,10 @@ static grebe_status json_open(grebe_context *ctx, const struct builder_request *
 }
 
 static const char *const json_extensions[] = { ".json", ".jsonl", ".ndjson", NULL };
-static const char *const json_options[] = { "features", "encoding", "encoding_errors", "field", "use_threads", "block_size",
-                                            "chunksize", "newlines_in_values", "on_mixed_types", "parse_agent_traces", NULL };
+static const char *const json_options[] = {
+    "features",           "encoding",       "encoding_errors",    "field", "use_threads", "block_size", "chunksize",
+    "newlines_in_values", "on_mixed_types", "parse_agent_traces", NULL
+};
 
 const struct builder_kind builder_json = { .name = "json",
                                            .extensions = json_extensions,

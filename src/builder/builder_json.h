@@ -37,8 +37,8 @@ struct json_unit {
  * @param at A place in a plain file, 0: the start.
  * @param out Release in any case.
  */
-grebe_status json_unit_open(struct json_builder *b, struct region *bytes, const char *name, uint64_t at, struct json_unit *out,
-                            grebe_error *err);
+grebe_status json_unit_open(struct json_builder *b, struct region *bytes, const char *name, uint64_t at,
+                            struct json_unit *out, grebe_error *err);
 void json_unit_release(struct json_unit *u);
 /** Next blocks, shape [max], of about block_bytes. */
 grebe_status json_unit_blocks(struct json_unit *u, size_t block_bytes, struct text_block *blocks, size_t max, size_t *n,
@@ -52,8 +52,8 @@ grebe_status json_unit_blocks(struct json_unit *u, size_t block_bytes, struct te
 grebe_status json_next_object(const struct json_unit *u, struct json_cursor *c, bool *is_first, grebe_error *err);
 
 /** What the objects of a block look like. GREBE_ECORRUPT with its place. */
-grebe_status json_see_block(const struct json_unit *u, const struct text_block *block, struct arena *ar, struct json_kinds *t,
-                            grebe_error *err);
+grebe_status json_see_block(const struct json_unit *u, const struct text_block *block, struct arena *ar,
+                            struct json_kinds *t, grebe_error *err);
 
 /** The builder's shape, and its features where they are not given. */
 grebe_status json_infer(struct json_builder *b, grebe_error *err);

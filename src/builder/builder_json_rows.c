@@ -11,6 +11,14 @@ enum { SLOTS_MAX = 64, ROWS_TRIED = 64 };
 
 struct json_rows;
 
+/* Of a block's own types. */
+struct own_shape {
+    struct arena arena;
+    struct json_shape shape;
+    struct json_resolve how;
+    bool is_there;
+};
+
 struct json_slot {
     struct text_block block;
     uint64_t at; /* of the block in the file */
@@ -18,6 +26,7 @@ struct json_slot {
     struct ArrowArray rows;
     grebe_status status;
     grebe_error error;
+    struct own_shape own;
 };
 
 struct json_rows {
@@ -28,6 +37,7 @@ struct json_rows {
     int64_t row;
     uint64_t start; /* where it began */
     bool is_begun;
+    struct own_shape other; /* of blocks that came before: tried first, once all of a wave were odd */
 };
 
 /* ---- a block ---- */
@@ -117,14 +127,16 @@ static grebe_status by_own_types(struct json_rows *r, struct json_slot *s, grebe
     const struct features *f = r->b->base.b.features;
     struct arena arena = ARENA_INIT(r->b->base.b.ctx->a);
     struct json_kinds type = { 0 };
-    struct json_shape shape;
-    struct json_resolve how = { .ar = &arena };
     char place[512];
     grebe_status st = json_see_block(&r->unit, &s->block, &arena, &type, err);
     if (st == GREBE_OK) {
-        st = json_kinds_resolve(&how, &type, f != NULL ? &f->top : NULL, 0, "", &shape, err);
-        shape.form = JSON_FORM_STRUCT; /* a block without rows */
-        st = st == GREBE_OK ? with_shape(r, s, &shape, &how, err) : st;
+        struct own_shape *own = &s->own;
+        own->arena = ARENA_INIT(r->b->base.b.ctx->a);
+        own->how = (struct json_resolve){ .ar = &own->arena };
+        st = json_kinds_resolve(&own->how, &type, f != NULL ? &f->top : NULL, 0, "", &own->shape, err);
+        own->shape.form = JSON_FORM_STRUCT; /* a block without rows */
+        st = st == GREBE_OK ? with_shape(r, s, &own->shape, &own->how, err) : st;
+        own->is_there = st == GREBE_OK;
         if (st == JSON_ODD) {
             st = GREBE_FAIL(err, GREBE_ECORRUPT, "expected plain JSON, found what is odd");
         }
@@ -136,16 +148,20 @@ static grebe_status by_own_types(struct json_rows *r, struct json_slot *s, grebe
     return st;
 }
 
+static bool is_odd(grebe_status st) { return st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT; }
+
 static grebe_status read_block(struct json_rows *r, struct json_slot *s, grebe_error *err)
 {
     grebe_status st = builder_text_check(r->unit.reader.name, &s->block, err);
     if (st != GREBE_OK) {
         return st;
     }
-    st = with_shape(r, s, &r->b->shape, &r->b->how, err);
-    if (st == JSON_ODD || st == GREBE_ECORRUPT || st == GREBE_ELIMIT) {
-        st = by_own_types(r, s, err);
+    st = JSON_ODD;
+    if (r->other.is_there) {
+        st = with_shape(r, s, &r->other.shape, &r->other.how, err);
     }
+    st = is_odd(st) ? with_shape(r, s, &r->b->shape, &r->b->how, err) : st;
+    st = is_odd(st) ? by_own_types(r, s, err) : st;
     if (st == GREBE_OK && s->rows.release != NULL) {
         struct ArrowSchema schema = { 0 };
         struct ArrowArray rows = { 0 };
@@ -167,11 +183,33 @@ static grebe_status run_slot(void *arg, size_t i, grebe_error *err)
 
 /* ---- the reader ---- */
 
+static void release_shape(struct own_shape *own)
+{
+    if (own->arena.a != NULL) {
+        arena_release(&own->arena);
+    }
+    own->is_there = false;
+}
+
+/* Where no block of a wave was as expected, the next ones are likely as the last was. */
+static void keep_shape(struct json_rows *r)
+{
+    for (size_t i = 0; i < r->n_ready; i++) {
+        if (!r->slots[i].own.is_there) {
+            return;
+        }
+    }
+    release_shape(&r->other);
+    r->other = r->slots[r->n_ready - 1].own; /* what a shape points to lies in the blocks of its arena */
+    r->slots[r->n_ready - 1].own = (struct own_shape){ 0 };
+}
+
 static void clear_slots(struct json_rows *r)
 {
     for (size_t i = 0; i < r->n_slots; i++) {
         schema_release(&r->slots[i].schema);
         array_release(&r->slots[i].rows);
+        release_shape(&r->slots[i].own);
     }
 }
 
@@ -193,7 +231,11 @@ static grebe_status run_wave(struct json_rows *r, grebe_error *err)
         at += blocks[i].len;
     }
     r->wave = min_size(2 * r->wave, r->n_slots);
-    return parallel_for(r->b->base.b.ctx->pool, call->threads, r->n_ready, run_slot, r, call->cancel, err);
+    st = parallel_for(r->b->base.b.ctx->pool, call->threads, r->n_ready, run_slot, r, call->cancel, err);
+    if (st == GREBE_OK && r->n_ready > 0) {
+        keep_shape(r);
+    }
+    return st;
 }
 
 static grebe_status json_rows_next(void *self, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
@@ -244,11 +286,13 @@ static void json_rows_free(void *self)
     struct json_rows *r = self;
     const grebe_allocator *a = r->b->base.b.ctx->a;
     clear_slots(r);
+    release_shape(&r->other);
     json_unit_release(&r->unit);
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops json_rows_ops = { json_rows_next, json_rows_place, json_rows_next_row, json_rows_free };
+static const struct shard_reader_ops json_rows_ops = { json_rows_next, json_rows_place, json_rows_next_row,
+                                                       json_rows_free };
 
 grebe_status json_rows_open(struct builder_base *base, struct region *bytes, const char *name, struct shard_place place,
                             struct shard_reader *out, grebe_error *err)

@@ -41,7 +41,8 @@ static const char *kind_name(unsigned seen)
 
 static bool is_text_feature(const struct feature *f)
 {
-    return f != NULL && f->kind == FEATURE_VALUE && (strcmp(f->dtype, "string") == 0 || strcmp(f->dtype, "large_string") == 0);
+    return f != NULL && f->kind == FEATURE_VALUE &&
+           (strcmp(f->dtype, "string") == 0 || strcmp(f->dtype, "large_string") == 0);
 }
 
 static const struct feature *field_like(const struct feature *like, const char *name)
@@ -61,9 +62,10 @@ static bool is_varied(const struct json_kinds *t)
     return kinds == JSON_SAW_OBJECT ? t->is_json : (kinds & ~numbers) != 0 && (kinds & (kinds - 1)) != 0;
 }
 
-/* Fields in the order in which they come; but what becomes JSON stands in every object, and so behind those of the first. */
-static grebe_status resolve_struct(struct json_resolve *r, const struct json_kinds *t, const struct feature *like, int depth,
-                                   struct json_shape *shape, grebe_error *err)
+/* Fields in the order in which they come; but what becomes JSON stands in every object, and so behind those of the first.
+ */
+static grebe_status resolve_struct(struct json_resolve *r, const struct json_kinds *t, const struct feature *like,
+                                   int depth, struct json_shape *shape, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     shape->form = JSON_FORM_STRUCT;
@@ -85,8 +87,8 @@ static grebe_status resolve_struct(struct json_resolve *r, const struct json_kin
 }
 
 /* Values of several kinds. */
-static grebe_status resolve_mixed(const struct json_resolve *r, unsigned kinds, const struct feature *like, const char *name,
-                                  struct json_shape *shape, grebe_error *err)
+static grebe_status resolve_mixed(const struct json_resolve *r, unsigned kinds, const struct feature *like,
+                                  const char *name, struct json_shape *shape, grebe_error *err)
 {
     if (is_text_feature(like)) { /* strings as they are, all else as it is written */
         set_text(shape, JSON_FORM_VALUE, "u");
@@ -138,8 +140,9 @@ grebe_status json_kinds_resolve(struct json_resolve *r, const struct json_kinds 
         const bool is_list = like != NULL && (like->kind == FEATURE_LIST || like->kind == FEATURE_LARGE_LIST);
         shape->form = JSON_FORM_LIST;
         st = json_shape_need_item(r->ar, shape, err);
-        st = st == GREBE_OK ? json_kinds_resolve(r, t->item, is_list ? like->child : NULL, depth + 1, name, shape->item, err)
-                            : st;
+        st = st == GREBE_OK
+                 ? json_kinds_resolve(r, t->item, is_list ? like->child : NULL, depth + 1, name, shape->item, err)
+                 : st;
     } else {
         st = resolve_mixed(r, kinds, like, name, shape, err);
     }
@@ -174,7 +177,8 @@ static void shape_of_value(struct json_shape *shape, const char *dtype)
     }
 }
 
-static grebe_status shape_of_list(struct json_resolve *r, struct json_shape *shape, struct json_shape **item, grebe_error *err)
+static grebe_status shape_of_list(struct json_resolve *r, struct json_shape *shape, struct json_shape **item,
+                                  grebe_error *err)
 {
     shape->form = JSON_FORM_LIST;
     grebe_status st = json_shape_need_item(r->ar, shape, err);
@@ -183,7 +187,8 @@ static grebe_status shape_of_list(struct json_resolve *r, struct json_shape *sha
     return st;
 }
 
-grebe_status json_shape_of_feature(struct json_resolve *r, const struct feature *f, struct json_shape *shape, grebe_error *err)
+grebe_status json_shape_of_feature(struct json_resolve *r, const struct feature *f, struct json_shape *shape,
+                                   grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct json_field *field = NULL;
@@ -219,8 +224,8 @@ out:
 
 /* ---- rows ---- */
 
-grebe_status json_rows_schema(const grebe_allocator *a, const struct json_shape *s, const char *name, struct ArrowSchema *out,
-                              grebe_error *err)
+grebe_status json_rows_schema(const grebe_allocator *a, const struct json_shape *s, const char *name,
+                              struct ArrowSchema *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int64_t k = 0;
@@ -282,7 +287,8 @@ out:
     return st;
 }
 
-grebe_status json_rows_times(const grebe_allocator *a, const struct json_shape *s, struct ArrowArray *array, grebe_error *err)
+grebe_status json_rows_times(const grebe_allocator *a, const struct json_shape *s, struct ArrowArray *array,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int64_t k = 0;

@@ -91,7 +91,8 @@ static bool zone_of(const char *s, size_t len, int64_t *seconds)
     if ((s[0] != '+' && s[0] != '-') || len < 3 || !two_digits(s + 1, 23, &h)) {
         return false;
     }
-    bool is_ok = len == 3 || (len == 5 && two_digits(s + 3, 59, &m)) || (len == 6 && s[3] == ':' && two_digits(s + 4, 59, &m));
+    bool is_ok =
+        len == 3 || (len == 5 && two_digits(s + 3, 59, &m)) || (len == 6 && s[3] == ':' && two_digits(s + 4, 59, &m));
     *seconds = ((int64_t)h * 3600 + (int64_t)m * 60) * (s[0] == '-' ? -1 : 1);
     return is_ok;
 }

@@ -3,9 +3,9 @@
 #define GREBE_BUILDER_BUILDER_JSON_TYPE_H
 
 /*
- * What the values of one place in JSON have looked like, by the rules of the json loader (docs/format/dataset_kinds.md), and the
- * shape that text/json_table.h reads them with. Invariant: until something varies (`is_json`) all objects of a place have the
- * keys of the first one.
+ * What the values of one place in JSON have looked like, by the rules of the json loader (docs/format/dataset_kinds.md),
+ * and the shape that text/json_table.h reads them with. Invariant: until something varies (`is_json`) all objects of a
+ * place have the keys of the first one.
  */
 
 #include "feature/features.h"
@@ -50,7 +50,8 @@ struct json_see {
     struct buf scratch;
 };
 
-/** Take in the value at the cursor. GREBE_ECORRUPT (no JSON, a repeated key), without a place: the cursor is where it is. */
+/** Take in the value at the cursor. GREBE_ECORRUPT (no JSON, a repeated key), without a place: the cursor is where it is.
+ */
 grebe_status json_kinds_see(struct json_see *s, struct json_kinds *t, struct json_cursor *c, int depth, grebe_error *err);
 
 /** The value at the cursor is passed over; false: it is no JSON. */
@@ -83,12 +84,14 @@ grebe_status json_kinds_resolve(struct json_resolve *r, const struct json_kinds 
                                const char *name, struct json_shape *shape, grebe_error *err);
 
 /** The shape in which values of the feature mostly come. What comes otherwise is read again by the types that it has. */
-grebe_status json_shape_of_feature(struct json_resolve *r, const struct feature *f, struct json_shape *shape, grebe_error *err);
+grebe_status json_shape_of_feature(struct json_resolve *r, const struct feature *f, struct json_shape *shape,
+                                   grebe_error *err);
 
 /** The type of rows that have the shape: as json_shape_schema, with the extension of Json, and points in time. */
-grebe_status json_rows_schema(const grebe_allocator *a, const struct json_shape *s, const char *name, struct ArrowSchema *out,
-                              grebe_error *err);
+grebe_status json_rows_schema(const grebe_allocator *a, const struct json_shape *s, const char *name,
+                              struct ArrowSchema *out, grebe_error *err);
 /** Strings that are points in time become them; array: of the shape's layout, taken over. */
-grebe_status json_rows_times(const grebe_allocator *a, const struct json_shape *s, struct ArrowArray *array, grebe_error *err);
+grebe_status json_rows_times(const grebe_allocator *a, const struct json_shape *s, struct ArrowArray *array,
+                             grebe_error *err);
 
 #endif

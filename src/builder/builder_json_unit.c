@@ -15,7 +15,8 @@ static grebe_status fail_json(const char *expected, grebe_error *err)
 
 /* ---- content made lines ---- */
 
-static grebe_status put_pair(struct buf *dst, const char *key, size_t key_len, const char *value, size_t len, grebe_error *err)
+static grebe_status put_pair(struct buf *dst, const char *key, size_t key_len, const char *value, size_t len,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     GREBE_TRY(buf_put(dst, key, key_len, err));
@@ -293,8 +294,8 @@ static grebe_status find_layout(struct json_builder *b, struct region *bytes, co
     return st == GREBE_OK ? st : error_wrap(err, st, "%s", name);
 }
 
-grebe_status json_unit_open(struct json_builder *b, struct region *bytes, const char *name, uint64_t at, struct json_unit *out,
-                            grebe_error *err)
+grebe_status json_unit_open(struct json_builder *b, struct region *bytes, const char *name, uint64_t at,
+                            struct json_unit *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     memset(out, 0, sizeof *out);
@@ -307,7 +308,8 @@ grebe_status json_unit_open(struct json_builder *b, struct region *bytes, const 
     }
     GREBE_TRY(find_layout(b, bytes, name, out, err));
     if (at > 0 && (!out->is_plain || at > out->reader.end || at < out->reader.at)) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in the rows, found byte %llu", name, (unsigned long long)at);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in the rows, found byte %llu", name,
+                        (unsigned long long)at);
         goto out;
     }
     if (at > out->reader.at) {
@@ -396,8 +398,8 @@ grebe_status json_next_object(const struct json_unit *u, struct json_cursor *c, 
     return *c->p == '{' ? GREBE_OK : fail_json("an object", err);
 }
 
-grebe_status json_see_block(const struct json_unit *u, const struct text_block *block, struct arena *ar, struct json_kinds *t,
-                            grebe_error *err)
+grebe_status json_see_block(const struct json_unit *u, const struct text_block *block, struct arena *ar,
+                            struct json_kinds *t, grebe_error *err)
 {
     struct json_cursor c = { block->data, block->data + block->len };
     struct json_see see = { .ar = ar, .scratch = BUF_INIT(ar->a) };

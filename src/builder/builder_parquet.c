@@ -217,14 +217,26 @@ out:
     return st;
 }
 
-/* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a whole. */
-enum { PIECE_ROWS = 65536 };
+/* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a
+ * whole. */
+enum { PIECE_ROWS = 32768 };
 
 static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t begin)
 {
     int64_t end = p->in.r->chunk_begin[chunk + 1], batch = p->b->batch_rows > 0 ? p->b->batch_rows : 1;
     int64_t piece = batch >= PIECE_ROWS ? batch : PIECE_ROWS / batch * batch;
     return p->in.filter != NULL || end - begin <= piece ? end : begin + piece;
+}
+
+struct check_work {
+    const struct ArrowSchema *schema;
+    const struct ArrowArray *rows;
+};
+
+static grebe_status check_values(void *arg, size_t i, grebe_error *err)
+{
+    const struct check_work *w = arg;
+    return array_check(w->schema->children[i], w->rows->children[i], true, err);
 }
 
 /* The next row group, or piece of one, with rows. */
@@ -253,12 +265,20 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         if (answer == EXPR_NONE) {
             continue;
         }
-        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call, &rows, err);
+        st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call,
+                          &rows, err);
         if (st == GREBE_OK && answer == EXPR_SOME) {
             st = filter_rows(p, &rows, &kept, err);
             array_move(&rows, &kept);
         }
+        if (st == GREBE_OK) { /* pages do not promise that text is UTF-8 */
+            struct check_work w = { &p->in.schema, &rows };
+            st = parallel_for(p->b->base.b.ctx->pool, p->b->base.call.threads, (size_t)rows.n_children, check_values, &w,
+                              p->b->base.call.cancel, err);
+            st = st == GREBE_OK ? st : error_wrap(err, st, "%s, row group %zu", p->path, chunk);
+        }
         if (st != GREBE_OK) {
+            array_release(&rows);
             return st;
         }
         if (rows.length > 0) {
@@ -353,7 +373,8 @@ static grebe_status parquet_read(struct builder *base, size_t split, size_t file
     p->end = part >= 0 ? (size_t)part + 1 : n;
     p->chunk = part >= 0 ? max_size((size_t)part, (size_t)place.at) : (size_t)place.at;
     p->row = place.row;
-    if (p->in.r != NULL && p->chunk < p->end && p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
+    if (p->in.r != NULL && p->chunk < p->end &&
+        p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
         const int64_t *begins = p->in.r->chunk_begin;
         int64_t first = begins[part >= 0 ? part : 0], in_chunk = place.row - (begins[p->chunk] - first);
         if (in_chunk < 0 || in_chunk >= begins[p->chunk + 1] - begins[p->chunk]) {

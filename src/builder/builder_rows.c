@@ -4,9 +4,9 @@
 
 #include "builder/builder_internal.h"
 
-grebe_status builder_emit(const struct builder_base *b, const char *name, struct ArrowSchema *schema, struct ArrowArray *rows,
-                          bool is_extra_dropped, int64_t first_row, struct ArrowSchema *out_schema, struct ArrowArray *out,
-                          grebe_error *err)
+grebe_status builder_emit(const struct builder_base *b, const char *name, struct ArrowSchema *schema,
+                          struct ArrowArray *rows, bool is_extra_dropped, int64_t first_row, struct ArrowSchema *out_schema,
+                          struct ArrowArray *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = b->b.ctx->a;

@@ -381,7 +381,8 @@ static grebe_status text_open(grebe_context *ctx, const struct builder_request *
     return open_kind(ctx, request, &builder_text, "text", BY_LINE, out, err);
 }
 
-static grebe_status xml_open(grebe_context *ctx, const struct builder_request *request, struct builder **out, grebe_error *err)
+static grebe_status xml_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
+                             grebe_error *err)
 {
     return open_kind(ctx, request, &builder_xml, "xml", BY_DOCUMENT, out, err);
 }

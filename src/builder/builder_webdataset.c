@@ -50,7 +50,8 @@ static grebe_status begin_columns(struct webdataset_rows *r, grebe_error *err)
     for (size_t i = 0; i < r->b->n + 2 && st == GREBE_OK; i++) {
         const struct field *f = i < r->b->n ? &r->b->fields[i] : NULL;
         struct column *c = &r->columns[i];
-        text_builder_init(&c->plain, a, f != NULL && f->kind == FIELD_INT ? TEXT_BUILDER_FIXED : TEXT_BUILDER_TEXT, sizeof(int64_t));
+        text_builder_init(&c->plain, a, f != NULL && f->kind == FIELD_INT ? TEXT_BUILDER_FIXED : TEXT_BUILDER_TEXT,
+                          sizeof(int64_t));
         if (f != NULL && f->kind == FIELD_MEDIA) {
             st = media_builder_new(a, &c->media, err);
         } else if (f != NULL && webdataset_is_tree(f->kind)) {
@@ -87,7 +88,8 @@ static grebe_status put_int(struct text_builder *t, const char *p, size_t len, g
     }
     size_t plus = len > 1 && p[0] == '+';
     if (!number_parse_i64(p + plus, len - plus, &v)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected an integer, found \"%s\"", error_quote(quoted, sizeof quoted, p, len));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "expected an integer, found \"%s\"",
+                          error_quote(quoted, sizeof quoted, p, len));
     }
     grebe_status st = text_builder_reserve(t, 1, err);
     if (st == GREBE_OK) {
@@ -109,7 +111,9 @@ static grebe_status put_tree(struct webdataset_rows *r, const struct field *f, s
     }
     const bool is_other = f->kind == FIELD_NPY && (strcmp(dtype, f->dtype) != 0 || n_dims != f->n_dims);
     st = is_other ? JSON_ODD : json_table_put_text(&c->table, text.p, (size_t)(text.end - text.p), err);
-    return st == JSON_ODD ? GREBE_FAIL(err, GREBE_ESCHEMA, "expected a value like those of the first examples, found another") : st;
+    return st == JSON_ODD
+               ? GREBE_FAIL(err, GREBE_ESCHEMA, "expected a value like those of the first examples, found another")
+               : st;
 }
 
 static grebe_status put_field(struct webdataset_rows *r, const struct example *e, const struct field *f, struct column *c,
@@ -271,7 +275,8 @@ static grebe_status webdataset_read(struct builder *base, size_t split, size_t f
     r->at = (size_t)place.at;
     r->scratch = BUF_INIT(a);
     r->columns = mem_alloc_zero(a, (b->n + 2) * sizeof *r->columns);
-    st = r->columns != NULL ? webdataset_open_tar(&b->base, path, &r->z, err) : mem_fail(err, b->n * sizeof *r->columns, "columns");
+    st = r->columns != NULL ? webdataset_open_tar(&b->base, path, &r->z, err)
+                            : mem_fail(err, b->n * sizeof *r->columns, "columns");
     if (st == GREBE_OK && place.at > r->z->n) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place among %zu members, found %llu", path, r->z->n,
                         (unsigned long long)place.at);
@@ -305,6 +310,9 @@ static grebe_status webdataset_open(grebe_context *ctx, const struct builder_req
     }
     b->arena = ARENA_INIT(ctx->a);
     grebe_status st = builder_base_init(&b->base, ctx, &builder_webdataset, &webdataset_ops, request, err);
+    if (st == GREBE_OK && b->base.is_given) { /* nobody asks for the features then, and readers may be on many threads */
+        st = webdataset_infer(&b->base.b, err);
+    }
     if (st != GREBE_OK) {
         webdataset_free(&b->base.b);
         return st;

@@ -43,10 +43,11 @@ bool webdataset_next_example(const struct archive *z, size_t at, struct example 
 /** The field of a member of the example; NULL: the member is none. */
 const char *webdataset_member_field(const struct archive *z, const struct example *e, size_t i);
 /** The content of a member, expanded where its last suffix is one of a compression. */
-grebe_status webdataset_payload(struct builder_base *b, const struct archive *z, size_t i, struct region **out, grebe_error *err);
+grebe_status webdataset_payload(struct builder_base *b, const struct archive *z, size_t i, struct region **out,
+                                grebe_error *err);
 /** A tree's payload as JSON. `scratch` has it where it is not the payload itself. dtype, n_dims: of NumPy arrays. */
-grebe_status webdataset_tree_text(const struct field *f, const struct region *bytes, struct buf *scratch, struct json_cursor *out,
-                                  const char **dtype, int *n_dims, grebe_error *err);
+grebe_status webdataset_tree_text(const struct field *f, const struct region *bytes, struct buf *scratch,
+                                  struct json_cursor *out, const char **dtype, int *n_dims, grebe_error *err);
 struct field *webdataset_find_field(const struct webdataset_builder *b, const char *name);
 grebe_status webdataset_rows_schema(const struct webdataset_builder *b, struct ArrowSchema *out, grebe_error *err);
 

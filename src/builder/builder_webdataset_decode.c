@@ -196,7 +196,8 @@ struct bytes {
 
 static grebe_status bytes_fail(const struct bytes *b)
 {
-    return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s, byte %zu: expected a value, found other content or the end", b->name, b->at);
+    return GREBE_FAIL(b->err, GREBE_ECORRUPT, "%s, byte %zu: expected a value, found other content or the end", b->name,
+                      b->at);
 }
 
 static grebe_status kind_fail(const struct bytes *b, const char *what)
@@ -334,7 +335,10 @@ static grebe_status msgpack_sized(struct bytes *b, unsigned char c, int depth)
     }
 }
 
-static grebe_status end_of(struct bytes *b, grebe_status st) { return st == GREBE_OK && b->at != b->len ? bytes_fail(b) : st; }
+static grebe_status end_of(struct bytes *b, grebe_status st)
+{
+    return st == GREBE_OK && b->at != b->len ? bytes_fail(b) : st;
+}
 
 grebe_status webdataset_msgpack(const unsigned char *p, size_t len, struct buf *json, grebe_error *err)
 {

@@ -96,9 +96,9 @@ static const char *media_of(const char *field)
 
 static enum field_kind kind_of(const char *field)
 {
-    static const char *const text[] = { "txt", "text", "transcript", NULL }, *const integers[] = { "cls", "cls2", "index", "inx",
-                                                                                                   "id", NULL },
-                      *const json[] = { "json", "jsn", NULL }, *const msgpack[] = { "mp", "msg", NULL };
+    static const char *const text[] = { "txt", "text", "transcript", NULL }, *const integers[] = { "cls", "cls2", "index",
+                                                                                                   "inx", "id",   NULL },
+                             *const json[] = { "json", "jsn", NULL }, *const msgpack[] = { "mp", "msg", NULL };
     char extension[32];
     if (!decoding_extension(field, extension)) {
         return FIELD_BYTES;
@@ -157,7 +157,8 @@ const char *webdataset_member_field(const struct archive *z, const struct exampl
     return key_len == e->key_len ? field : NULL;
 }
 
-grebe_status webdataset_payload(struct builder_base *b, const struct archive *z, size_t i, struct region **out, grebe_error *err)
+grebe_status webdataset_payload(struct builder_base *b, const struct archive *z, size_t i, struct region **out,
+                                grebe_error *err)
 {
     const char *name = z->members[i].name, *last = last_extension(name, strlen(name));
     struct region *bytes = NULL;
@@ -172,8 +173,8 @@ grebe_status webdataset_payload(struct builder_base *b, const struct archive *z,
 }
 
 /* A tree's text as JSON. *scratch owns it where it is not the payload itself. */
-grebe_status webdataset_tree_text(const struct field *f, const struct region *bytes, struct buf *scratch, struct json_cursor *out,
-                              const char **dtype, int *n_dims, grebe_error *err)
+grebe_status webdataset_tree_text(const struct field *f, const struct region *bytes, struct buf *scratch,
+                                  struct json_cursor *out, const char **dtype, int *n_dims, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     buf_clear(scratch);
@@ -222,8 +223,8 @@ static grebe_status see_tree(struct webdataset_builder *b, struct field *f, cons
     int n_dims = 0;
     grebe_status st = webdataset_tree_text(f, bytes, &scratch, &c, &dtype, &n_dims, err);
     if (st == GREBE_OK && f->dtype != NULL && (strcmp(f->dtype, dtype) != 0 || f->n_dims != n_dims)) {
-        st = GREBE_FAIL(err, GREBE_ESCHEMA, "expected arrays of %d dimensions of %s, found %d of %s", f->n_dims, f->dtype, n_dims,
-                        dtype);
+        st = GREBE_FAIL(err, GREBE_ESCHEMA, "expected arrays of %d dimensions of %s, found %d of %s", f->n_dims, f->dtype,
+                        n_dims, dtype);
     }
     f->dtype = dtype;
     f->n_dims = n_dims;
@@ -248,8 +249,8 @@ static grebe_status add_field(struct webdataset_builder *b, const char *name, gr
     return GREBE_OK;
 }
 
-static grebe_status see_example(struct webdataset_builder *b, const struct archive *z, const struct example *e, bool is_first,
-                                grebe_error *err)
+static grebe_status see_example(struct webdataset_builder *b, const struct archive *z, const struct example *e,
+                                bool is_first, grebe_error *err)
 {
     size_t n = 0;
     grebe_status st = GREBE_OK;
@@ -267,7 +268,8 @@ static grebe_status see_example(struct webdataset_builder *b, const struct archi
         }
         n++;
         if (st == GREBE_OK && (f == NULL || n > b->n)) {
-            st = GREBE_FAIL(err, GREBE_EINVAL, "\"%s\": expected the fields of the first example in the first five", z->members[i].name);
+            st = GREBE_FAIL(err, GREBE_EINVAL, "\"%s\": expected the fields of the first example in the first five",
+                            z->members[i].name);
         }
         if (st == GREBE_OK && webdataset_is_tree(f->kind)) {
             struct region *bytes = NULL;

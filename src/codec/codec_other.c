@@ -53,7 +53,8 @@ enum codec_id codec_other_sniff(const void *head, size_t len)
 static void *bz2_alloc(void *opaque, int n, int size)
 {
     size_t bytes = 0;
-    return n >= 0 && size >= 0 && checked_mul_size((size_t)n, (size_t)size, &bytes) ? codec_sized_alloc(opaque, bytes) : NULL;
+    return n >= 0 && size >= 0 && checked_mul_size((size_t)n, (size_t)size, &bytes) ? codec_sized_alloc(opaque, bytes)
+                                                                                    : NULL;
 }
 
 static void bz2_free(void *opaque, void *p) { codec_sized_free(opaque, p); }
@@ -77,8 +78,8 @@ static void bz2_end(struct codec_other *s)
     }
 }
 
-static grebe_status bz2_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len, bool *is_end,
-                             const char **why, grebe_error *err)
+static grebe_status bz2_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len,
+                             bool *is_end, const char **why, grebe_error *err)
 {
     union { /* the library reads it only */
         const void *in;
@@ -122,8 +123,8 @@ static void xz_free(void *opaque, void *p)
     }
 }
 
-static grebe_status xz_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len, bool *is_end,
-                            const char **why, grebe_error *err)
+static grebe_status xz_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len,
+                            bool *is_end, const char **why, grebe_error *err)
 {
     s->xz.next_in = src;
     s->xz.avail_in = *src_len;
@@ -165,8 +166,8 @@ static bool xz_begin(struct codec_other *s)
 /* ---- LZ4 frames ---- */
 
 #ifdef GREBE_HAVE_LZ4
-static grebe_status lz4_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len, bool *is_end,
-                             const char **why)
+static grebe_status lz4_step(struct codec_other *s, const void *src, size_t *src_len, void *dst, size_t *dst_len,
+                             bool *is_end, const char **why)
 {
     size_t code = LZ4F_decompress(s->lz4, dst, dst_len, src, src_len, NULL);
     *is_end = code == 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/context_internal.h"
+#include "dataset/row_set.h"
 
 static const char no_info[] = "{\"citation\": \"\", \"description\": \"\", \"homepage\": \"\", \"license\": \"\"}";
 
@@ -51,27 +52,23 @@ grebe_status dataset_format_copy(const grebe_allocator *a, const grebe_dataset_f
 /* ---- making one ---- */
 
 struct file_list {
-    const grebe_allocator *a;
+    struct row_set known;
     struct buf paths; /* const char *, borrowed of the table */
 };
 
 static grebe_status add_file(void *arg, const char *path, grebe_error *err)
 {
     struct file_list *l = arg;
-    const char *const *known = (const char *const *)(void *)l->paths.data;
-    size_t n = l->paths.len / sizeof *known;
-    /* many files are listed in their order: the last one is the likely double */
-    for (size_t i = n > 64 ? n - 64 : 0; i < n; i++) {
-        if (strcmp(known[i], path) == 0) {
-            return GREBE_OK;
-        }
-    }
-    return buf_put(&l->paths, &path, sizeof path, err);
+    size_t i = 0;
+    bool is_new = false;
+    grebe_status st = row_set_put(&l->known, path, strlen(path), &i, &is_new, err);
+    return st == GREBE_OK && is_new ? buf_put(&l->paths, &path, sizeof path, err) : st;
 }
 
 static grebe_status list_files(grebe_dataset *ds, grebe_error *err)
 {
-    struct file_list l = { ds->ctx->a, BUF_INIT(ds->ctx->a) };
+    struct file_list l = { .paths = BUF_INIT(ds->ctx->a) };
+    row_set_init(&l.known, ds->ctx->a);
     grebe_status st = dataset_table_each_file(ds->table, add_file, &l, err);
     if (st == GREBE_OK && ds->indices != NULL && dataset_indices_path(ds->indices) != NULL) {
         st = add_file(&l, dataset_indices_path(ds->indices), err);
@@ -87,6 +84,7 @@ static grebe_status list_files(grebe_dataset *ds, grebe_error *err)
         }
     }
     buf_release(&l.paths);
+    row_set_release(&l.known);
     return st;
 }
 

@@ -20,7 +20,7 @@ static grebe_status find_runs(struct transform *t, int column, struct buf *ends,
         struct ArrowArray rows = { 0 };
         int64_t end = dataset_batch_end(ds, row, PIECE_ROWS);
         st = transform_check(t, err);
-        st = st == GREBE_OK ? dataset_read_rows(ds, row, end, &column, 1, &rows, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(ds, row, &end, &column, 1, &rows, err) : st;
         for (int64_t i = row; i < end && st == GREBE_OK; i++) {
             buf_clear(&key);
             st = row_key_put(ds->schema.children[column], rows.children[0], i - row, &key, err);
@@ -40,7 +40,8 @@ static grebe_status find_runs(struct transform *t, int column, struct buf *ends,
     return st;
 }
 
-static grebe_status find_batches(const grebe_dataset *ds, int64_t batch_rows, bool drop_last, struct buf *ends, grebe_error *err)
+static grebe_status find_batches(const grebe_dataset *ds, int64_t batch_rows, bool drop_last, struct buf *ends,
+                                 grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (int64_t row = 0; row < ds->n_rows && st == GREBE_OK;) {
@@ -79,8 +80,8 @@ out:
 }
 
 /* Lists [begin, end) of the groups as one batch: the rows read at once, offsets over them. */
-static grebe_status make_lists(const grebe_dataset *ds, const int64_t *ends, size_t begin, size_t end, struct ArrowArray *out,
-                               grebe_error *err)
+static grebe_status make_lists(const grebe_dataset *ds, const int64_t *ends, size_t begin, size_t end,
+                               struct ArrowArray *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = ds->ctx->a;
@@ -93,7 +94,8 @@ static grebe_status make_lists(const grebe_dataset *ds, const int64_t *ends, siz
         return mem_fail(err, n_columns * sizeof *lists, "lists");
     }
     if (ends[end - 1] - first > INT32_MAX) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "a batch of %lld rows: 32-bit offsets count 2^31 - 1", (long long)(ends[end - 1] - first));
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "a batch of %lld rows: 32-bit offsets count 2^31 - 1",
+                        (long long)(ends[end - 1] - first));
         goto out;
     }
     GREBE_TRY(dataset_read_rows(ds, first, ends[end - 1], NULL, 0, &rows, err));
@@ -117,8 +119,8 @@ out:
     return st;
 }
 
-static grebe_status write_lists(struct transform *t, const struct buf *groups, const struct features *to, struct dataset_table **out,
-                                grebe_error *err)
+static grebe_status write_lists(struct transform *t, const struct buf *groups, const struct features *to,
+                                struct dataset_table **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const char *path = NULL;
@@ -147,8 +149,9 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, const char *by_column, bool drop_last_batch,
-                                 const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, const char *by_column,
+                                 bool drop_last_batch, const grebe_transform_options *options, grebe_dataset **out,
+                                 grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && (by_column != NULL || batch_rows > 0) && out != NULL);
     grebe_status st = GREBE_OK;
@@ -156,6 +159,7 @@ grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, co
     struct derived d = { .are_rows_new = true };
     struct buf groups = BUF_INIT(ds->ctx->a);
     int column = -1;
+    const char *path = NULL;
     *out = NULL;
     GREBE_TRY(transform_begin(&t, ds, options, "batch", err));
     if (batch_rows > 0) {
@@ -171,7 +175,13 @@ grebe_status grebe_dataset_batch(const grebe_dataset *ds, int64_t batch_rows, co
     GREBE_TRY(transform_arg_name(&t, err));
     GREBE_TRY(transform_seal(&t, NULL, err));
     GREBE_TRY(list_features(ds, &d.features, err));
-    st = column >= 0 ? find_runs(&t, column, &groups, err) : find_batches(ds, batch_rows, drop_last_batch, &groups, err);
+    GREBE_TRY(transform_path(&t, NULL, "", &path, err));
+    if (transform_finds(&t, path)) {
+        st = transform_take_file(&t, path, d.features, out, err);
+        goto out;
+    }
+    st =
+        column >= 0 ? find_runs(&t, column, &groups, err) : find_batches(ds, batch_rows, drop_last_batch, &groups, err);
     if (st != GREBE_OK) {
         goto out;
     }

@@ -16,8 +16,13 @@ struct view {
 
 static grebe_status view_new(const grebe_allocator *a, size_t n, struct view *v, grebe_error *err)
 {
-    *v = (struct view){ a, 0, n, mem_alloc_zero(a, n * sizeof(int)), mem_alloc_zero(a, n * sizeof(int)),
-                        mem_alloc_zero(a, n * sizeof(char *)), mem_alloc_zero(a, n * sizeof(char *)) };
+    *v = (struct view){ a,
+                        0,
+                        n,
+                        mem_alloc_zero(a, n * sizeof(int)),
+                        mem_alloc_zero(a, n * sizeof(int)),
+                        mem_alloc_zero(a, n * sizeof(char *)),
+                        mem_alloc_zero(a, n * sizeof(char *)) };
     return v->columns == NULL || v->steps == NULL || v->names == NULL || v->as == NULL
                ? mem_fail(err, n * sizeof(char *), "columns")
                : GREBE_OK;
@@ -38,8 +43,8 @@ static void view_put(struct view *v, const grebe_dataset *ds, int column, const 
     v->as[v->n++] = as;
 }
 
-static grebe_status apply(struct transform *t, const struct view *v, const grebe_dataset_format *format, grebe_dataset **out,
-                          grebe_error *err)
+static grebe_status apply(struct transform *t, const struct view *v, const grebe_dataset_format *format,
+                          grebe_dataset **out, grebe_error *err)
 {
     struct derived d = { .format = format };
     struct ArrowSchema schema = { 0 };
@@ -142,8 +147,8 @@ static const char *renamed(const char *name, const grebe_column_rename *names, s
     return name;
 }
 
-static grebe_status check_renames(const grebe_dataset *ds, const grebe_column_rename *names, size_t n, const struct view *v,
-                                  grebe_error *err)
+static grebe_status check_renames(const grebe_dataset *ds, const grebe_column_rename *names, size_t n,
+                                  const struct view *v, grebe_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         int column = 0;
@@ -226,8 +231,8 @@ out:
 /* ---- one column more ---- */
 
 /* A stream of one column as a data set of its own, the column under its name. */
-static grebe_status read_added(const grebe_dataset *ds, const char *name, struct ArrowArrayStream *rows, const char *feature,
-                               grebe_dataset **out, grebe_error *err)
+static grebe_status read_added(const grebe_dataset *ds, const char *name, struct ArrowArrayStream *rows,
+                               const char *feature, grebe_dataset **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf json = BUF_INIT(ds->ctx->a);
@@ -260,7 +265,8 @@ out:
     return st;
 }
 
-grebe_status dataset_join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out, grebe_error *err)
+grebe_status dataset_join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
+                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_dataset *first = sets[0];
@@ -295,17 +301,18 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_add_column(const grebe_dataset *ds, const char *name, struct ArrowArrayStream *rows, const char *feature,
-                                      const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_add_column(const grebe_dataset *ds, const char *name, struct ArrowArrayStream *rows,
+                                      const char *feature, const grebe_transform_options *options, grebe_dataset **out,
+                                      grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     GREBE_CHECK_ARG(err, rows != NULL);
     struct transform t = { 0 };
     grebe_dataset *one = NULL, *flat = NULL;
-    char hash[17];
     if (ds == NULL || name == NULL || name[0] == '\0' || out == NULL) {
         stream_release(rows);
-        return GREBE_FAIL(err, GREBE_EINVAL, "grebe_dataset_add_column: expected a data set, a name and a place for the result");
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "grebe_dataset_add_column: expected a data set, a name and a place for the result");
     }
     *out = NULL;
     GREBE_TRY(transform_begin(&t, ds, options, "add_column", err));
@@ -315,13 +322,12 @@ grebe_status grebe_dataset_add_column(const grebe_dataset *ds, const char *name,
     }
     GREBE_TRY(read_added(ds, name, rows, feature, &one, err));
     if (one->n_rows != ds->n_rows) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\": %lld rows, the data set has %lld", name, (long long)one->n_rows,
-                        (long long)ds->n_rows);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\": %lld rows, the data set has %lld", name,
+                        (long long)one->n_rows, (long long)ds->n_rows);
         goto out;
     }
-    /* values are no plain argument: what is made is not found again */
-    GREBE_TRY(fingerprint_random(ds->ctx, hash, err));
-    GREBE_TRY(fingerprint_arg_text(&t.f, "column", hash, err));
+    /* the values are no plain argument: their own fingerprint stands for them, and for the name and the type */
+    GREBE_TRY(fingerprint_arg_text(&t.f, "column", one->fingerprint, err));
     GREBE_TRY(transform_seal(&t, NULL, err));
     GREBE_TRY(grebe_dataset_flatten_indices(ds, NULL, &flat, err));
     const grebe_dataset *both[2] = { flat, one };

@@ -8,10 +8,14 @@
 
 /* ---- what they have together ---- */
 
-static bool is_null_feature(const struct feature *f) { return f->kind == FEATURE_VALUE && strcmp(f->dtype, "null") == 0; }
+static bool is_null_feature(const struct feature *f)
+{
+    return f->kind == FEATURE_VALUE && strcmp(f->dtype, "null") == 0;
+}
 
 /* Take the columns of `more`: new ones behind, nulls give way to a type, two types are refused. */
-static grebe_status unite(const grebe_allocator *a, struct features **all, const struct features *more, size_t i, grebe_error *err)
+static grebe_status unite(const grebe_allocator *a, struct features **all, const struct features *more, size_t i,
+                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct features *changed = NULL, *merged = NULL;
@@ -25,8 +29,9 @@ static grebe_status unite(const grebe_allocator *a, struct features **all, const
         if (known == NULL || (is_null_feature(known) && !is_null_feature(f))) {
             names[n++] = f->name;
         } else if (!is_null_feature(f) && !feature_equal(known, f)) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": its feature in data set %zu is another than in those before",
-                            f->name, i);
+            st =
+                GREBE_FAIL(err, GREBE_ESCHEMA,
+                           "column \"%.64s\": its feature in data set %zu is another than in those before", f->name, i);
             goto out;
         }
     }
@@ -59,8 +64,8 @@ static bool is_format_equal(const grebe_dataset_format *x, const grebe_dataset_f
 }
 
 /* The texts of all, those that are not empty once, with a blank line between. */
-static grebe_status merge_text(struct arena *ar, const struct json_value *const *infos, size_t n, const char *key, struct buf *dst,
-                               grebe_error *err)
+static grebe_status merge_text(struct arena *ar, const struct json_value *const *infos, size_t n, const char *key,
+                               struct buf *dst, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf text = BUF_INIT(ar->a);
@@ -110,8 +115,8 @@ out:
     return st;
 }
 
-static grebe_status fingerprint_of(const grebe_dataset *const *sets, size_t n, int32_t axis, const char *name, char out[17],
-                                   grebe_error *err)
+static grebe_status fingerprint_of(const grebe_dataset *const *sets, size_t n, int32_t axis, const char *name,
+                                   char out[17], grebe_error *err)
 {
     struct fingerprint f;
     struct buf all = BUF_INIT(sets[0]->ctx->a);
@@ -157,7 +162,8 @@ static grebe_status widen_table(const grebe_dataset *ds, const struct features *
 }
 
 /* Mappings one after another, each moved behind the tables before it. */
-static grebe_status join_indices(const grebe_dataset *const *sets, size_t n, struct dataset_indices **out, grebe_error *err)
+static grebe_status join_indices(const grebe_dataset *const *sets, size_t n, struct dataset_indices **out,
+                                 grebe_error *err)
 {
     int64_t total = 0, at = 0;
     uint64_t offset = 0;
@@ -178,7 +184,8 @@ static grebe_status join_indices(const grebe_dataset *const *sets, size_t n, str
     return dataset_indices_new(sets[0]->ctx, rows, total, out, err);
 }
 
-static grebe_status stack(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out, grebe_error *err)
+static grebe_status stack(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
+                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_dataset *first = sets[0];
@@ -233,13 +240,14 @@ static grebe_status check_side_by_side(const grebe_dataset *const *sets, size_t 
 {
     for (size_t i = 1; i < n; i++) {
         if (sets[i]->n_rows != sets[0]->n_rows) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "data set %zu has %lld rows, the first %lld", i, (long long)sets[i]->n_rows,
-                              (long long)sets[0]->n_rows);
+            return GREBE_FAIL(err, GREBE_EINVAL, "data set %zu has %lld rows, the first %lld", i,
+                              (long long)sets[i]->n_rows, (long long)sets[0]->n_rows);
         }
         for (size_t c = 0; c < sets[i]->features->top.n_fields; c++) {
             for (size_t k = 0; k < i; k++) {
                 if (dataset_find_column(sets[k], sets[i]->columns[c]) >= 0) {
-                    return GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\" is in data sets %zu and %zu", sets[i]->columns[c], k, i);
+                    return GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\" is in data sets %zu and %zu",
+                                      sets[i]->columns[c], k, i);
                 }
             }
         }
@@ -247,7 +255,8 @@ static grebe_status check_side_by_side(const grebe_dataset *const *sets, size_t 
     return GREBE_OK;
 }
 
-static grebe_status join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out, grebe_error *err)
+static grebe_status join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
+                         grebe_error *err)
 {
     const grebe_allocator *a = sets[0]->ctx->a;
     grebe_dataset **flat = mem_alloc_zero(a, n * sizeof *flat);
@@ -314,8 +323,8 @@ out:
 
 /* ---- in turn ---- */
 
-grebe_status grebe_dataset_interleave(const grebe_dataset *const *sets, size_t n, const double *probabilities, grebe_seed seed,
-                                      grebe_stop stop, grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_interleave(const grebe_dataset *const *sets, size_t n, const double *probabilities,
+                                      grebe_seed seed, grebe_stop stop, grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, sets != NULL && n > 0 && out != NULL && (seed.words != NULL || seed.n == 0));
     grebe_status st = check_sets(sets, n, err);
@@ -342,7 +351,8 @@ grebe_status grebe_dataset_interleave(const grebe_dataset *const *sets, size_t n
     GREBE_TRY(pcg64_seed(ctx->a, seed.words, seed.n, &g, err));
     GREBE_TRY(order_interleave(ctx->a, &g, lengths, n, probabilities, stop, &rows, err));
     GREBE_TRY(grebe_dataset_concatenate(sets, n, 0, &all, err));
-    GREBE_TRY(grebe_dataset_select(all, (const int64_t *)(const void *)rows.data, rows.len / sizeof(int64_t), NULL, out, err));
+    GREBE_TRY(grebe_dataset_select(all, (const int64_t *)(const void *)rows.data, rows.len / sizeof(int64_t), NULL, out,
+                                   err));
 out:
     grebe_dataset_free(all);
     buf_release(&rows);

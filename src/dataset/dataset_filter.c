@@ -8,7 +8,8 @@
 enum { MAPPED_ROWS = 1 << 14 };
 
 /* Rows of the ones among n bits, behind `first`. */
-static grebe_status put_ones(struct buf *rows, const uint8_t *keep, int64_t n, int64_t n_true, int64_t first, grebe_error *err)
+static grebe_status put_ones(struct buf *rows, const uint8_t *keep, int64_t n, int64_t n_true, int64_t first,
+                             grebe_error *err)
 {
     grebe_status st = buf_reserve(rows, (size_t)n_true * sizeof(int64_t), err);
     if (st != GREBE_OK) {
@@ -47,7 +48,8 @@ static grebe_status find_rows(struct transform *t, const struct expr *e, struct 
             keep_len = keep != NULL ? len : 0;
             st = keep == NULL ? mem_fail(err, len, "kept rows") : GREBE_OK;
         }
-        st = st == GREBE_OK ? dataset_read_rows(ds, row, end, columns != NULL ? columns : none, n_columns, &batch, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(ds, row, &end, columns != NULL ? columns : none, n_columns, &batch, err)
+                            : st;
         if (st == GREBE_OK) {
             st = expr_eval(e, (const struct ArrowArray *const *)batch.children, end - row, keep, &n_true, err);
             st = st == GREBE_OK ? put_ones(rows, keep, end - row, n_true, row, err)
@@ -89,7 +91,8 @@ grebe_status grebe_dataset_filter(const grebe_dataset *ds, const char *where, co
         goto out;
     }
     GREBE_TRY(find_rows(&t, e, &rows, err));
-    GREBE_TRY(dataset_select_rows(&t, (const int64_t *)(const void *)rows.data, (int64_t)(rows.len / sizeof(int64_t)), path, out, err));
+    GREBE_TRY(dataset_select_rows(&t, (const int64_t *)(const void *)rows.data, (int64_t)(rows.len / sizeof(int64_t)),
+                                  path, out, err));
 out:
     expr_free(e);
     buf_release(&rows);

@@ -77,7 +77,8 @@ static int64_t kept_len(const struct kept *k)
 }
 
 /* The parts one after another; a single file stays a file. */
-static grebe_status join(struct map_job *j, struct kept *parts, size_t n, struct dataset_indices **out, grebe_error *err)
+static grebe_status join(struct map_job *j, struct kept *parts, size_t n, struct dataset_indices **out,
+                         grebe_error *err)
 {
     int64_t total = 0, at = 0;
     if (n == 1 && parts[0].file != NULL) {
@@ -92,7 +93,8 @@ static grebe_status join(struct map_job *j, struct kept *parts, size_t n, struct
         return mem_fail(err, (size_t)total * sizeof *rows, "indices");
     }
     for (size_t i = 0; i < n; i++) {
-        const void *from = parts[i].file != NULL ? (const void *)dataset_indices_rows(parts[i].file) : parts[i].rows.data;
+        const void *from =
+            parts[i].file != NULL ? (const void *)dataset_indices_rows(parts[i].file) : parts[i].rows.data;
         int64_t len = kept_len(&parts[i]);
         if (len > 0) {
             memcpy(rows + at, from, (size_t)len * sizeof *rows);
@@ -135,8 +137,9 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_filter_fn(const grebe_dataset *ds, grebe_filter_fn fn, void *fn_ctx, const grebe_map_options *map,
-                                     const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_filter_fn(const grebe_dataset *ds, grebe_filter_fn fn, void *fn_ctx,
+                                     const grebe_map_options *map, const grebe_transform_options *options,
+                                     grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && fn != NULL && out != NULL);
     struct map_job j;

@@ -3,7 +3,6 @@
 
 #include "dataset/transform.h"
 
-
 /* Fields that a column falls into; 0: it stays. Media and translations are structs of their storage. */
 static size_t n_parts(const struct feature *f, const struct ArrowSchema *type)
 {
@@ -99,8 +98,8 @@ out:
 }
 
 /* One level less. *is_done: there was no struct. */
-static grebe_status flatten_once(const grebe_allocator *a, struct dataset_table **table, struct features **f, bool *is_done,
-                                 grebe_error *err)
+static grebe_status flatten_once(const grebe_allocator *a, struct dataset_table **table, struct features **f,
+                                 bool *is_done, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct arena ar = ARENA_INIT(a);

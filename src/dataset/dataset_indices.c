@@ -13,9 +13,18 @@ struct dataset_indices {
     char *path;
 };
 
-int64_t dataset_indices_len(const struct dataset_indices *x) { return x->n; }
-const uint64_t *dataset_indices_rows(const struct dataset_indices *x) { return x->rows; }
-const char *dataset_indices_path(const struct dataset_indices *x) { return x->path; }
+int64_t dataset_indices_len(const struct dataset_indices *x)
+{
+    return x->n;
+}
+const uint64_t *dataset_indices_rows(const struct dataset_indices *x)
+{
+    return x->rows;
+}
+const char *dataset_indices_path(const struct dataset_indices *x)
+{
+    return x->path;
+}
 
 struct dataset_indices *dataset_indices_keep(struct dataset_indices *x)
 {
@@ -36,8 +45,8 @@ void dataset_indices_drop(struct dataset_indices *x)
 }
 
 /* owner is moved in, also on failure. */
-static grebe_status new_over(grebe_context *ctx, struct region *owner, const uint64_t *rows, int64_t n, const char *path,
-                             struct dataset_indices **out, grebe_error *err)
+static grebe_status new_over(grebe_context *ctx, struct region *owner, const uint64_t *rows, int64_t n,
+                             const char *path, struct dataset_indices **out, grebe_error *err)
 {
     struct dataset_indices *x = mem_alloc_zero(ctx->a, sizeof *x);
     *out = NULL;
@@ -59,9 +68,13 @@ static grebe_status new_over(grebe_context *ctx, struct region *owner, const uin
     return GREBE_OK;
 }
 
-static void free_rows(struct region *r) { mem_free(r->a, r->data, r->len); }
+static void free_rows(struct region *r)
+{
+    mem_free(r->a, r->data, r->len);
+}
 
-grebe_status dataset_indices_new(grebe_context *ctx, uint64_t *rows, int64_t n, struct dataset_indices **out, grebe_error *err)
+grebe_status dataset_indices_new(grebe_context *ctx, uint64_t *rows, int64_t n, struct dataset_indices **out,
+                                 grebe_error *err)
 {
     struct region *owner = NULL;
     size_t len = (size_t)n * sizeof *rows;

@@ -55,6 +55,9 @@ int dataset_find_column(const grebe_dataset *ds, const char *name); /* -1: none 
 /** Rows [begin, end) of the data set, of columns by number (NULL: all). */
 grebe_status dataset_read_rows(const grebe_dataset *ds, int64_t begin, int64_t end, const int *columns, size_t n_columns,
                                struct ArrowArray *out, grebe_error *err);
+/** The same of rows [begin, *end), or of so many fewer (*end is set) as 32-bit offsets count. */
+grebe_status dataset_read_some(const grebe_dataset *ds, int64_t begin, int64_t *end, const int *columns, size_t n_columns,
+                               struct ArrowArray *out, grebe_error *err);
 /** A row at which a batch that is read cheaply may end: behind `row`, at most `most` rows further. */
 int64_t dataset_batch_end(const grebe_dataset *ds, int64_t row, int64_t most);
 
@@ -65,5 +68,9 @@ grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, s
 /** Data sets of the same number of rows side by side; none has a mapping, unless it is the only one. */
 grebe_status dataset_join(const grebe_dataset *const *sets, size_t n, const char *fingerprint, grebe_dataset **out,
                           grebe_error *err);
+
+/** Whether columns of the schema are of the features' types, in their order. GREBE_ESCHEMA. */
+grebe_status dataset_check_types(grebe_context *ctx, const struct features *f, const struct ArrowSchema *schema,
+                                 grebe_error *err);
 
 #endif

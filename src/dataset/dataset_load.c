@@ -16,9 +16,18 @@ struct grebe_dataset_dict {
 
 /* ---- dicts ---- */
 
-size_t grebe_dataset_dict_len(const grebe_dataset_dict *dict) { return dict->n; }
-const char *grebe_dataset_dict_name(const grebe_dataset_dict *dict, size_t i) { return dict->names[i]; }
-const grebe_dataset *grebe_dataset_dict_get(const grebe_dataset_dict *dict, size_t i) { return dict->sets[i]; }
+size_t grebe_dataset_dict_len(const grebe_dataset_dict *dict)
+{
+    return dict->n;
+}
+const char *grebe_dataset_dict_name(const grebe_dataset_dict *dict, size_t i)
+{
+    return dict->names[i];
+}
+const grebe_dataset *grebe_dataset_dict_get(const grebe_dataset_dict *dict, size_t i)
+{
+    return dict->sets[i];
+}
 
 static void dict_release(grebe_dataset_dict *dict, bool has_sets)
 {
@@ -73,7 +82,8 @@ grebe_status dataset_dict_new(grebe_context *ctx, const char *const *names, greb
 /* ---- one data set ---- */
 
 /* A JSON file of the folder. */
-static grebe_status read_text(struct io_store *store, const char *folder, const char *name, struct region **out, grebe_error *err)
+static grebe_status read_text(struct io_store *store, const char *folder, const char *name, struct region **out,
+                              grebe_error *err)
 {
     enum { JSON_MAX = 256 << 20 };
     struct buf path = BUF_INIT(store->ctx->a);
@@ -86,18 +96,21 @@ static grebe_status read_text(struct io_store *store, const char *folder, const 
     return st;
 }
 
-static bool has_file(struct io_store *store, const char *folder, const char *name)
+static grebe_status has_file(struct io_store *store, const char *folder, const char *name, bool *out, grebe_error *err)
 {
     struct buf path = BUF_INIT(store->ctx->a);
     struct io_info info;
-    bool is_there = buf_printf(&path, NULL, "%s/%s", folder, name) == GREBE_OK && buf_text(&path) != NULL &&
-                    io_stat(store, buf_text(&path), &info, NULL) == GREBE_OK && info.kind == IO_FILE;
+    grebe_status st = buf_printf(&path, err, "%s/%s", folder, name);
+    const char *text = st == GREBE_OK ? buf_text(&path) : NULL;
+    st = st == GREBE_OK && text == NULL ? mem_fail(err, path.len, name) : st;
+    *out = st == GREBE_OK && io_stat(store, text, &info, NULL) == GREBE_OK && info.kind == IO_FILE;
     buf_release(&path);
-    return is_there;
+    return st;
 }
 
 /* Paths of the state's files. */
-static grebe_status paths_of(struct arena *ar, const char *folder, const struct saved_state *state, const char ***out, grebe_error *err)
+static grebe_status paths_of(struct arena *ar, const char *folder, const struct saved_state *state, const char ***out,
+                             grebe_error *err)
 {
     size_t n_folder = strlen(folder);
     const char **paths = arena_array(ar, state->n_files + 1, sizeof *paths);
@@ -117,8 +130,8 @@ static grebe_status paths_of(struct arena *ar, const char *folder, const struct 
 }
 
 /* No files: no rows, as old versions saved them; the features say which columns. */
-static grebe_status load_nothing(grebe_context *ctx, struct saved_info *info, const struct saved_state *state, grebe_dataset **out,
-                                 grebe_error *err)
+static grebe_status load_nothing(grebe_context *ctx, struct saved_info *info, const struct saved_state *state,
+                                 grebe_dataset **out, grebe_error *err)
 {
     grebe_dataset *ds = NULL;
     if (info->features == NULL) {
@@ -134,7 +147,8 @@ static grebe_status load_nothing(grebe_context *ctx, struct saved_info *info, co
     return st;
 }
 
-static grebe_status load_one(struct io_store *store, const char *folder, bool in_memory, grebe_dataset **out, grebe_error *err)
+static grebe_status load_one(struct io_store *store, const char *folder, bool in_memory, grebe_dataset **out,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_context *ctx = store->ctx;
@@ -229,8 +243,9 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_load_from_disk(grebe_context *ctx, const char *path, const grebe_dataset_open_options *options,
-                                          grebe_dataset_dict **out, grebe_error *err)
+grebe_status grebe_dataset_load_from_disk(grebe_context *ctx, const char *path,
+                                          const grebe_dataset_open_options *options, grebe_dataset_dict **out,
+                                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_dataset_open_options o = GREBE_DATASET_OPEN_OPTIONS_INIT;
@@ -252,15 +267,21 @@ grebe_status grebe_dataset_load_from_disk(grebe_context *ctx, const char *path, 
     }
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_stat(store, folder, &info, err));
-    if (has_file(store, folder, "state.json") && has_file(store, folder, "dataset_info.json")) {
+    bool has_state = false, has_info = false, has_splits = false;
+    GREBE_TRY(has_file(store, folder, "state.json", &has_state, err));
+    GREBE_TRY(has_file(store, folder, "dataset_info.json", &has_info, err));
+    GREBE_TRY(has_file(store, folder, "dataset_dict.json", &has_splits, err));
+    if (has_state && has_info) {
         const char *no_name = "";
         GREBE_TRY(load_one(store, folder, o.keep_in_memory, &ds, err));
         GREBE_TRY(dataset_dict_new(ctx, &no_name, &ds, 1, out, err));
-    } else if (has_file(store, folder, "dataset_dict.json")) {
+    } else if (has_splits) {
         GREBE_TRY(load_splits(store, folder, o.keep_in_memory, out, err));
     } else {
-        st = GREBE_FAIL(err, GREBE_ENOTFOUND,
-                        "%s: neither a saved data set (state.json, dataset_info.json) nor splits of one (dataset_dict.json)", folder);
+        st = GREBE_FAIL(
+            err, GREBE_ENOTFOUND,
+            "%s: neither a saved data set (state.json, dataset_info.json) nor splits of one (dataset_dict.json)",
+            folder);
     }
 out:
     grebe_dataset_free(ds);

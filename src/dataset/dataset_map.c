@@ -96,8 +96,9 @@ static grebe_status note_kind(struct part *p, bool is_nothing, int64_t row, greb
     int64_t *own = is_nothing ? &p->nothing_row : &p->something_row;
     int64_t other = is_nothing ? p->something_row : p->nothing_row;
     if (other >= 0) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "row %lld: the function gave %s after row %lld, where it gave %s", (long long)row,
-                          is_nothing ? "nothing" : "something", (long long)other, is_nothing ? "something" : "nothing");
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "row %lld: the function gave %s after row %lld, where it gave %s",
+                          (long long)row, is_nothing ? "nothing" : "something", (long long)other,
+                          is_nothing ? "something" : "nothing");
     }
     *own = *own < 0 ? row : *own;
     return GREBE_OK;
@@ -178,10 +179,14 @@ out:
 
 /* ---- all parts ---- */
 
-static bool is_null_feature(const struct feature *f) { return f->kind == FEATURE_VALUE && strcmp(f->dtype, "null") == 0; }
+static bool is_null_feature(const struct feature *f)
+{
+    return f->kind == FEATURE_VALUE && strcmp(f->dtype, "null") == 0;
+}
 
 /* The features of all parts together: nulls give way to a type. */
-static grebe_status unite(struct part *parts, size_t n, const struct features **first, struct features **out, grebe_error *err)
+static grebe_status unite(struct part *parts, size_t n, const struct features **first, struct features **out,
+                          grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = parts[0].j->t.ds->ctx->a;
@@ -199,8 +204,8 @@ static grebe_status unite(struct part *parts, size_t n, const struct features **
             const struct feature *own = &f->top.fields[k], *known = features_find(*out, own->name);
             if (known == NULL || f->top.n_fields != (*out)->top.n_fields ||
                 (!feature_equal(known, own) && !is_null_feature(known) && !is_null_feature(own))) {
-                st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": its type in part %zu is another than in those before",
-                                own->name, i);
+                st = GREBE_FAIL(err, GREBE_ESCHEMA,
+                                "column \"%.64s\": its type in part %zu is another than in those before", own->name, i);
             } else if (is_null_feature(known) && !is_null_feature(own)) {
                 struct features *merged = NULL, *one = NULL;
                 const char *name = own->name;
@@ -256,8 +261,10 @@ static grebe_status join_parts(struct map_job *j, struct part *parts, size_t n, 
     for (size_t i = 0; i < n; i++) {
         GREBE_TRY(fit_table(&parts[i], d.features, &schema, &tables[i], err));
     }
-    GREBE_TRY(dataset_table_stack(j->t.ds->ctx, (const struct dataset_table *const *)tables, n, &schema, &d.table, err));
-    GREBE_TRY(dataset_derive(j->t.ds, &d, n == 1 ? (const char *)parts[0].fingerprint.data : j->t.fingerprint, out, err));
+    GREBE_TRY(
+        dataset_table_stack(j->t.ds->ctx, (const struct dataset_table *const *)tables, n, &schema, &d.table, err));
+    GREBE_TRY(
+        dataset_derive(j->t.ds, &d, n == 1 ? (const char *)parts[0].fingerprint.data : j->t.fingerprint, out, err));
 out:
     for (size_t i = 0; i < n; i++) {
         dataset_table_drop(tables[i]);
@@ -294,7 +301,9 @@ static grebe_status map_parts(struct map_job *j, grebe_dataset **out, grebe_erro
         return mem_fail(err, n * sizeof *parts, "parts");
     }
     for (size_t i = 0; i < n; i++) {
-        parts[i] = (struct part){ .j = j, .i = j->m.part >= 0 ? j->m.part : (int32_t)i, .nothing_row = -1, .something_row = -1 };
+        parts[i] = (struct part){
+            .j = j, .i = j->m.part >= 0 ? j->m.part : (int32_t)i, .nothing_row = -1, .something_row = -1
+        };
         parts[i].pending = parts[i].path = parts[i].fingerprint = BUF_INIT(ds->ctx->a);
     }
     GREBE_TRY(parallel_for(ds->ctx->pool, j->t.call.threads, n, run_part, parts, j->t.call.cancel, err));

@@ -9,9 +9,9 @@
 struct computing {
     const grebe_dataset *ds;
     size_t n;
-    struct expr **exprs;       /* shape [n] */
-    struct ArrowSchema types;  /* struct of n */
-    int *places;               /* shape [n]: column of the result */
+    struct expr **exprs;      /* shape [n] */
+    struct ArrowSchema types; /* struct of n */
+    int *places;              /* shape [n]: column of the result */
     const struct features *to;
 };
 
@@ -34,7 +34,8 @@ static grebe_status compute(const struct computing *c, size_t i, const struct Ar
 }
 
 /* All computed columns see the rows as they were. */
-static grebe_status compute_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out, grebe_error *err)
+static grebe_status compute_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out,
+                                 grebe_error *err)
 {
     const struct computing *c = arg;
     const grebe_allocator *a = c->ds->ctx->a;

@@ -9,18 +9,21 @@
 #include "base/context_internal.h"
 #include "base/hash.h"
 #include "dataset/fingerprint.h"
+#include "dataset/fingerprint_content.h"
 #include "wire/json.h"
 
 /* ---- files ---- */
 
 /* The fingerprint that the writer of the first file left in its metadata; NULL: none. */
-static grebe_status stored_fingerprint(const grebe_allocator *a, const struct ArrowSchema *schema, char **out, grebe_error *err)
+static grebe_status stored_fingerprint(const grebe_allocator *a, const struct ArrowSchema *schema, char **out,
+                                       grebe_error *err)
 {
     struct key_value kv;
     struct arena ar = ARENA_INIT(a);
     const struct json_value *v = NULL;
     *out = NULL;
-    if (!schema_metadata_find(schema, "huggingface", &kv) || json_parse(&ar, kv.value, kv.value_len, &v, NULL) != GREBE_OK) {
+    if (!schema_metadata_find(schema, "huggingface", &kv) ||
+        json_parse(&ar, kv.value, kv.value_len, &v, NULL) != GREBE_OK) {
         arena_release(&ar);
         return GREBE_OK;
     }
@@ -35,7 +38,8 @@ static grebe_status stored_fingerprint(const grebe_allocator *a, const struct Ar
 }
 
 /* Files without one: by their names, sizes and times. */
-static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *paths, size_t n, char out[17], grebe_error *err)
+static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *paths, size_t n, char out[17],
+                                         grebe_error *err)
 {
     struct io_store *store = NULL;
     struct buf text = BUF_INIT(ctx->a);
@@ -44,7 +48,8 @@ static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *
         struct io_info info;
         st = io_stat(store, paths[i], &info, err);
         if (st == GREBE_OK) {
-            st = buf_printf(&text, err, "%s\n%" PRIu64 " %" PRId64 "\n", paths[i], info.id.size_bytes, info.id.modified_ns);
+            st = buf_printf(&text, err, "%s\n%" PRIu64 " %" PRId64 "\n", paths[i], info.id.size_bytes,
+                            info.id.modified_ns);
         }
     }
     if (st == GREBE_OK) {
@@ -55,49 +60,99 @@ static grebe_status fingerprint_of_files(grebe_context *ctx, const char *const *
     return st;
 }
 
+grebe_status dataset_check_types(grebe_context *ctx, const struct features *f, const struct ArrowSchema *schema,
+                                 grebe_error *err)
+{
+    struct ArrowSchema types = { 0 };
+    grebe_status st = features_to_schema(ctx->a, f, &types, err);
+    if (st == GREBE_OK && types.n_children != schema->n_children) {
+        st = GREBE_FAIL(err, GREBE_ESCHEMA, "%lld features, the files have %lld columns", (long long)types.n_children,
+                        (long long)schema->n_children);
+    }
+    for (int64_t i = 0; st == GREBE_OK && i < types.n_children; i++) {
+        if (schema_equal(types.children[i], schema->children[i],
+                         SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE |
+                             SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
+            continue;
+        }
+        struct buf want = BUF_INIT(ctx->a), have = BUF_INIT(ctx->a);
+        st = type_print(&want, types.children[i], err);
+        st = st == GREBE_OK ? type_print(&have, schema->children[i], err) : st;
+        if (st == GREBE_OK) {
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": expected %.100s by its feature, found \"%.64s\": %.100s",
+                            types.children[i]->name, buf_text(&want), schema->children[i]->name, buf_text(&have));
+        }
+        buf_release(&want);
+        buf_release(&have);
+    }
+    schema_release(&types);
+    return st;
+}
+
+/* Fields of structs in the order that the type has; what does not match stays, and is found by the comparison. */
+static grebe_status follow_order(struct arena *ar, struct json_value *v, const struct ArrowSchema *type, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    if (v->type != JSON_OBJECT) {
+        return GREBE_OK;
+    }
+    const struct json_value *kind = json_get(v, "_type");
+    bool is_list = kind != NULL && (json_is_text(kind, "List") || json_is_text(kind, "LargeList"));
+    if (is_list && type->n_children == 1) {
+        struct json_member *m = arena_array(ar, v->n, sizeof *m);
+        if (m == NULL) {
+            return mem_fail(err, v->n * sizeof *m, "features");
+        }
+        memcpy(m, v->members, v->n * sizeof *m);
+        for (size_t i = 0; i < v->n && st == GREBE_OK; i++) {
+            st = strcmp(m[i].key, "feature") == 0 ? follow_order(ar, &m[i].value, type->children[0], err) : st;
+        }
+        v->members = m;
+        return st;
+    }
+    if ((kind != NULL && kind->type == JSON_STRING) || strcmp(type->format, "+s") != 0 || (size_t)type->n_children != v->n) {
+        return GREBE_OK;
+    }
+    struct json_member *m = arena_array(ar, v->n, sizeof *m);
+    if (m == NULL) {
+        return mem_fail(err, v->n * sizeof *m, "features");
+    }
+    for (size_t i = 0; i < v->n && st == GREBE_OK; i++) {
+        const struct json_value *field = json_get(v, type->children[i]->name);
+        if (field == NULL) {
+            return GREBE_OK;
+        }
+        m[i] = (struct json_member){ type->children[i]->name, strlen(type->children[i]->name), *field };
+        st = follow_order(ar, &m[i].value, type->children[i], err);
+    }
+    v->members = m;
+    return st;
+}
+
 /* Features in the order of the table's columns, of its types. */
 static grebe_status fit_features(grebe_context *ctx, const struct features *given, const struct ArrowSchema *schema,
                                  struct features **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    size_t n = (size_t)schema->n_children;
-    struct ArrowSchema types = { 0 };
-    const char **names = mem_alloc(ctx->a, n * sizeof *names);
+    struct arena ar = ARENA_INIT(ctx->a);
+    struct buf json = BUF_INIT(ctx->a);
+    const struct json_value *v = NULL;
     *out = NULL;
-    if (names == NULL) {
-        return mem_fail(err, n * sizeof *names, "columns");
-    }
-    for (size_t i = 0; i < n; i++) {
-        names[i] = schema->children[i]->name;
-        if (features_find(given, names[i]) == NULL) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\" of the files has no feature", names[i]);
-            goto out;
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (features_find(given, schema->children[i]->name) == NULL) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\" of the files has no feature",
+                              schema->children[i]->name);
         }
     }
-    if (given->top.n_fields != n) {
-        st = GREBE_FAIL(err, GREBE_ESCHEMA, "%zu features, the files have %zu columns", given->top.n_fields, n);
-        goto out;
-    }
-    GREBE_TRY(features_project(ctx->a, given, names, NULL, n, out, err));
-    GREBE_TRY(features_to_schema(ctx->a, *out, &types, err));
-    for (size_t i = 0; i < n; i++) {
-        if (!schema_equal(types.children[i], schema->children[i],
-                          SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
-            struct buf want = BUF_INIT(ctx->a), have = BUF_INIT(ctx->a);
-            if (type_print(&want, types.children[i], NULL) == GREBE_OK && type_print(&have, schema->children[i], NULL) == GREBE_OK) {
-                st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": expected %.100s by its feature, found %.100s", names[i],
-                                buf_text(&want), buf_text(&have));
-            } else {
-                st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%.64s\": the type is not that of its feature", names[i]);
-            }
-            buf_release(&want);
-            buf_release(&have);
-            goto out;
-        }
-    }
+    GREBE_TRY(features_to_json(given, -1, 0, &json, err));
+    GREBE_TRY(json_parse(&ar, (const char *)json.data, json.len, &v, err));
+    struct json_value ordered = *v;
+    GREBE_TRY(follow_order(&ar, &ordered, schema, err));
+    GREBE_TRY(features_from_tree(ctx->a, &ordered, out, err));
+    GREBE_TRY(dataset_check_types(ctx, *out, schema, err));
 out:
-    schema_release(&types);
-    mem_free(ctx->a, names, n * sizeof *names);
+    arena_release(&ar);
+    buf_release(&json);
     if (st != GREBE_OK) {
         features_free(*out);
         *out = NULL;
@@ -120,6 +175,7 @@ grebe_status dataset_open_files(grebe_context *ctx, const char *const *paths, si
         GREBE_TRY(fit_features(ctx, features, schema, &own, err));
     } else {
         GREBE_TRY(features_from_schema(ctx->a, schema, true, &own, err));
+        GREBE_TRY(dataset_check_types(ctx, own, schema, err));
     }
     if (fingerprint == NULL) {
         GREBE_TRY(stored_fingerprint(ctx->a, schema, &stored, err));
@@ -139,8 +195,8 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_of_files(grebe_context *ctx, const char *const *paths, size_t n, const grebe_dataset_open_options *options,
-                                    grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_of_files(grebe_context *ctx, const char *const *paths, size_t n,
+                                    const grebe_dataset_open_options *options, grebe_dataset **out, grebe_error *err)
 {
     grebe_dataset_open_options o = GREBE_DATASET_OPEN_OPTIONS_INIT;
     GREBE_CHECK_ARG(err, ctx != NULL && paths != NULL && n >= 1 && out != NULL);
@@ -196,27 +252,27 @@ grebe_status dataset_of_batches(grebe_context *ctx, struct features *features, s
 {
     struct ArrowSchema schema = { 0 };
     struct dataset_table *table = NULL;
+    struct buf json = BUF_INIT(ctx->a);
     char fingerprint[17];
     *out = NULL;
     grebe_status st = features_to_schema(ctx->a, features, &schema, err);
-    if (st == GREBE_OK) {
-        st = fingerprint_random(ctx, fingerprint, err);
-    }
-    if (st == GREBE_OK) {
-        st = dataset_table_of_batches(ctx, &schema, batches, n, &table, err);
-    }
+    st = st == GREBE_OK ? features_to_json(features, -1, 0, &json, err) : st;
+    st = st == GREBE_OK ? buf_put_byte(&json, 0, err) : st;
+    st = st == GREBE_OK ? dataset_table_of_batches(ctx, &schema, batches, n, &table, err) : st;
+    st = st == GREBE_OK ? fingerprint_of_rows(table, (const char *)json.data, fingerprint, err) : st;
     if (st == GREBE_OK) {
         st = dataset_new(ctx, table, NULL, features, NULL, NULL, fingerprint, NULL, out, err);
-        if (st != GREBE_OK) {
-            dataset_table_drop(table);
-        }
+    }
+    if (st != GREBE_OK) {
+        dataset_table_drop(table);
     }
     schema_release(&schema);
+    buf_release(&json);
     return st;
 }
 
-grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *rows, const char *features, grebe_dataset **out,
-                                   grebe_error *err)
+grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *rows, const char *features,
+                                   grebe_dataset **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     GREBE_CHECK_ARG(err, rows != NULL);
@@ -236,8 +292,8 @@ grebe_status grebe_dataset_of_rows(grebe_context *ctx, struct ArrowArrayStream *
         GREBE_TRY(features_from_schema(ctx->a, &plain, true, &f, err));
     }
     GREBE_TRY(collect(ctx, rows, &schema, f, &batches, err));
-    GREBE_TRY(dataset_of_batches(ctx, f, (struct ArrowArray *)(void *)batches.data, batches.len / sizeof(struct ArrowArray), out,
-                                 err));
+    GREBE_TRY(dataset_of_batches(ctx, f, (struct ArrowArray *)(void *)batches.data,
+                                 batches.len / sizeof(struct ArrowArray), out, err));
     f = NULL;
 out:
     stream_release(rows);

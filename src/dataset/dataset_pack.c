@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "arrow/ipc.h"
 #include "arrow/arrow_stream.h"
+#include "arrow/ipc.h"
 #include "base/checked.h"
 #include "base/endian.h"
 #include "dataset/dataset_internal.h"
@@ -169,7 +169,8 @@ grebe_status grebe_dataset_pack(const grebe_dataset *ds, grebe_write_fn write, v
     struct buf memory = BUF_INIT(a);
     unsigned char head[HEAD_LEN];
     int64_t n = ds->indices != NULL ? dataset_indices_len(ds->indices) : -1;
-    GREBE_TRY(buf_printf(&p.json, err, "{\"indices\": %" PRId64 ", \"features\": %s, \"info\": %s", n, ds->features_json, ds->info_json));
+    GREBE_TRY(buf_printf(&p.json, err, "{\"indices\": %" PRId64 ", \"features\": %s, \"info\": %s", n,
+                         ds->features_json, ds->info_json));
     GREBE_TRY(put_text(&p, "fingerprint", ds->fingerprint));
     GREBE_TRY(put_text(&p, "split", ds->split));
     GREBE_TRY(put_format(&p));
@@ -241,8 +242,8 @@ static grebe_status decode_part(struct unpacking *u, size_t len, struct table_pa
         }
     }
     if (st == GREBE_END) {
-        st = part_of_batches(u->ctx, &schema, (struct ArrowArray *)(void *)batches.data, batches.len / sizeof(struct ArrowArray), out,
-                             u->err);
+        st = part_of_batches(u->ctx, &schema, (struct ArrowArray *)(void *)batches.data,
+                             batches.len / sizeof(struct ArrowArray), out, u->err);
     }
 out:
     for (size_t i = 0; i < batches.len / sizeof(struct ArrowArray); i++) {
@@ -276,7 +277,8 @@ static grebe_status open_parts(struct unpacking *u)
                 rows_file_drop(file);
             }
         } else {
-            st = json_u64(&list->items[i], &len) ? decode_part(u, (size_t)len, &u->parts[i]) : bad(u, "a part is no part");
+            st = json_u64(&list->items[i], &len) ? decode_part(u, (size_t)len, &u->parts[i])
+                                                 : bad(u, "a part is no part");
         }
         u->n_parts += st == GREBE_OK;
     }
@@ -288,12 +290,13 @@ static bool is_same_type(const struct ArrowSchema *x, const struct ArrowSchema *
 {
     struct ArrowSchema named = *x; /* shallow: never released */
     named.name = y->name;
-    return schema_equal(&named, y, SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_CHILD_NAMES);
+    return schema_equal(&named, y,
+                        SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_CHILD_NAMES);
 }
 
 /* A source as [part, first row, column, steps …]: everything in range, and of the type that the table has. */
-static grebe_status read_source(struct unpacking *u, const struct json_value *v, int64_t n_rows, const struct ArrowSchema *type,
-                                struct table_source *out)
+static grebe_status read_source(struct unpacking *u, const struct json_value *v, int64_t n_rows,
+                                const struct ArrowSchema *type, struct table_source *out)
 {
     int64_t part = 0, first = 0, column = 0;
     if (v->type == JSON_NULL) {
@@ -305,7 +308,8 @@ static grebe_status read_source(struct unpacking *u, const struct json_value *v,
     }
     struct table_part *p = u->parts[part];
     const struct ArrowSchema *schema = part_schema(p);
-    if (first < 0 || first > part_rows(p) || n_rows > part_rows(p) - first || column < 0 || column >= schema->n_children) {
+    if (first < 0 || first > part_rows(p) || n_rows > part_rows(p) - first || column < 0 ||
+        column >= schema->n_children) {
         return bad(u, "rows or columns that a part has not");
     }
     schema = schema->children[column];
@@ -425,8 +429,8 @@ static grebe_status unpack(struct unpacking *u, grebe_dataset **out)
     GREBE_TRY(read_blocks(u, &schema, &table));
     GREBE_TRY(read_indices(u, dataset_table_num_rows(table), &indices));
     GREBE_TRY(read_format(u, &format));
-    GREBE_TRY(dataset_new(u->ctx, table, indices, f, (const char *)info.data, text_of(u->v, "split"), fingerprint, &format, out,
-                          u->err));
+    GREBE_TRY(dataset_new(u->ctx, table, indices, f, (const char *)info.data, text_of(u->v, "split"), fingerprint,
+                          &format, out, u->err));
     table = NULL;
     indices = NULL;
     f = NULL;
@@ -439,7 +443,8 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_unpack(grebe_context *ctx, const void *bytes, size_t len, grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_unpack(grebe_context *ctx, const void *bytes, size_t len, grebe_dataset **out,
+                                  grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && (bytes != NULL || len == 0) && out != NULL);
     struct unpacking u = { .ctx = ctx, .arena = ARENA_INIT(ctx->a), .err = err };

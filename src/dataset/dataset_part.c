@@ -185,8 +185,8 @@ static grebe_status open_column(const struct table_source *s, size_t batch, stru
 }
 
 /* Rows that are null in a struct above are null in what came out of it. */
-static grebe_status mask_with(const grebe_allocator *a, const struct ArrowArray *above, int64_t begin, struct ArrowArray *array,
-                              grebe_error *err)
+static grebe_status mask_with(const grebe_allocator *a, const struct ArrowArray *above, int64_t begin,
+                              struct ArrowArray *array, grebe_error *err)
 {
     int64_t n = array->length;
     if (above->null_count == 0 || above->buffers[0] == NULL || array->n_buffers == 0) {
@@ -215,8 +215,8 @@ static grebe_status mask_with(const grebe_allocator *a, const struct ArrowArray 
 }
 
 /* A node of which the children's slots are counted from the struct's offset. */
-static grebe_status step_down(const grebe_allocator *a, const struct ArrowSchema *schema, struct ArrowArray *array, int step,
-                              grebe_error *err)
+static grebe_status step_down(const grebe_allocator *a, const struct ArrowSchema *schema, struct ArrowArray *array,
+                              int step, grebe_error *err)
 {
     struct array_shared *shared = NULL;
     struct ArrowArray child;

@@ -3,8 +3,9 @@
 #define GREBE_DATASET_DATASET_PART_H
 
 /*
- * What a table is made of: parts (a file, or batches in memory), and blocks that say which rows of which part stand where.
- * Columns of one layout (numbers, times, bools, texts) are looked at through *views*, which are found once per batch.
+ * What a table is made of: parts (a file, or batches in memory), and blocks that say which rows of which part stand
+ * where. Columns of one layout (numbers, times, bools, texts) are looked at through *views*, which are found once per
+ * batch.
  */
 
 #include <pthread.h>
@@ -30,13 +31,16 @@ struct table_part {
     struct ArrowSchema schema;     /* of batches; with a file empty */
     size_t n_batches;
     int64_t *own_begin;
-    const int64_t *batch_begin; /* shape [n_batches + 1] */
-    pthread_mutex_t lock;       /* over making views */
+    const int64_t *batch_begin;           /* shape [n_batches + 1] */
+    pthread_mutex_t lock;                 /* over making views */
     _Atomic(struct column_view *) *views; /* shape [columns]: shape [n_batches] or NULL */
 };
 
 const struct ArrowSchema *part_schema(const struct table_part *p);
-static inline int64_t part_rows(const struct table_part *p) { return p->batch_begin[p->n_batches]; }
+static inline int64_t part_rows(const struct table_part *p)
+{
+    return p->batch_begin[p->n_batches];
+}
 /** rows_file moved in on success. */
 grebe_status part_of_file(grebe_context *ctx, struct rows_file *file, struct table_part **out, grebe_error *err);
 /** batches without rows are left out. Moved in on success. */
@@ -77,14 +81,15 @@ struct dataset_table {
     struct table_block *blocks;
     size_t n_blocks;
     int64_t *block_begin; /* shape [n_blocks + 1] */
+    int32_t *alike;       /* shape [columns]: the first column that lies in the same parts at the same rows */
 };
 
 /** The block with the row. */
 size_t table_block_of(const struct dataset_table *t, int64_t row);
-/** An empty table with room for n blocks of the schema's columns; blocks[i].n_rows are set by the caller, then table_seal. */
+/** An empty table with room for n blocks of the schema's columns; blocks[i].n_rows are set by the caller, then
+ * table_seal. */
 grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks,
-                                struct dataset_table **out,
-                       grebe_error *err);
+                                struct dataset_table **out, grebe_error *err);
 /** Counts rows. GREBE_ELIMIT. */
 grebe_status table_seal(struct dataset_table *t, grebe_error *err);
 /** dst becomes one more user of src's part. */

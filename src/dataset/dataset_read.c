@@ -19,7 +19,8 @@ int dataset_find_column(const grebe_dataset *ds, const char *name)
     return -1;
 }
 
-grebe_status dataset_find_columns(const grebe_dataset *ds, const char *const *names, size_t n, int *out, grebe_error *err)
+grebe_status dataset_find_columns(const grebe_dataset *ds, const char *const *names, size_t n, int *out,
+                                  grebe_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         out[i] = dataset_find_column(ds, names[i]);
@@ -33,15 +34,16 @@ grebe_status dataset_find_columns(const grebe_dataset *ds, const char *const *na
             }
         }
         const char *text = buf_text(&all);
-        grebe_status st = GREBE_FAIL(err, GREBE_ENOTFOUND, "no column \"%.64s\": there are %s", names[i], text != NULL ? text : "others");
+        grebe_status st = GREBE_FAIL(err, GREBE_ENOTFOUND, "no column \"%.64s\": there are %s", names[i],
+                                     text != NULL ? text : "others");
         buf_release(&all);
         return st;
     }
     return GREBE_OK;
 }
 
-static grebe_status take_indices(const grebe_dataset *ds, int64_t begin, int64_t n, const int *columns, size_t n_columns,
-                                 struct ArrowArray *out, grebe_error *err)
+static grebe_status take_indices(const grebe_dataset *ds, int64_t begin, int64_t n, const int *columns,
+                                 size_t n_columns, struct ArrowArray *out, grebe_error *err)
 {
     /* rows of a table are below 2^63: the numbers are the same signed */
     const int64_t *rows = (const int64_t *)(const void *)(dataset_indices_rows(ds->indices) + begin);
@@ -54,13 +56,24 @@ static grebe_status take_indices(const grebe_dataset *ds, int64_t begin, int64_t
     return dataset_table_read(ds->table, first, first + n, columns, n_columns, out, err);
 }
 
-grebe_status dataset_read_rows(const grebe_dataset *ds, int64_t begin, int64_t end, const int *columns, size_t n_columns,
-                               struct ArrowArray *out, grebe_error *err)
+grebe_status dataset_read_rows(const grebe_dataset *ds, int64_t begin, int64_t end, const int *columns,
+                               size_t n_columns, struct ArrowArray *out, grebe_error *err)
 {
     if (ds->indices != NULL) {
         return take_indices(ds, begin, end - begin, columns, n_columns, out, err);
     }
     return dataset_table_read(ds->table, begin, end, columns, n_columns, out, err);
+}
+
+grebe_status dataset_read_some(const grebe_dataset *ds, int64_t begin, int64_t *end, const int *columns,
+                               size_t n_columns, struct ArrowArray *out, grebe_error *err)
+{
+    grebe_status st = dataset_read_rows(ds, begin, *end, columns, n_columns, out, err);
+    while (st == GREBE_ELIMIT && *end - begin > 1) {
+        *end = begin + (*end - begin) / 2;
+        st = dataset_read_rows(ds, begin, *end, columns, n_columns, out, err);
+    }
+    return st;
 }
 
 int64_t dataset_batch_end(const grebe_dataset *ds, int64_t row, int64_t most)
@@ -92,15 +105,15 @@ static grebe_status choose(const grebe_dataset *ds, const char *const *names, si
     return GREBE_OK;
 }
 
-grebe_status grebe_dataset_read(const grebe_dataset *ds, int64_t begin, int64_t end, const char *const *columns, size_t n_columns,
-                                struct ArrowArray *out, grebe_error *err)
+grebe_status grebe_dataset_read(const grebe_dataset *ds, int64_t begin, int64_t end, const char *const *columns,
+                                size_t n_columns, struct ArrowArray *out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL);
     int *chosen = NULL;
     memset(out, 0, sizeof *out);
     if (begin < 0 || begin > end || end > ds->n_rows) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "rows %lld to %lld: the data set has %lld", (long long)begin, (long long)end,
-                          (long long)ds->n_rows);
+        return GREBE_FAIL(err, GREBE_EINVAL, "rows %lld to %lld: the data set has %lld", (long long)begin,
+                          (long long)end, (long long)ds->n_rows);
     }
     grebe_status st = choose(ds, columns, n_columns, &chosen, err);
     if (st == GREBE_OK) {
@@ -117,7 +130,8 @@ static grebe_status resolve_rows(const grebe_dataset *ds, const int64_t *rows, s
     for (size_t i = 0; i < n; i++) {
         int64_t row = rows[i] < 0 ? rows[i] + ds->n_rows : rows[i];
         if (row < 0 || row >= ds->n_rows) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "row %lld: the data set has %lld", (long long)rows[i], (long long)ds->n_rows);
+            return GREBE_FAIL(err, GREBE_EINVAL, "row %lld: the data set has %lld", (long long)rows[i],
+                              (long long)ds->n_rows);
         }
         out[i] = indices != NULL ? (int64_t)indices[row] : row;
     }
@@ -191,8 +205,9 @@ static grebe_status scan_next(void *self, struct ArrowArray *out, grebe_error *e
     if (s->at >= s->ds->n_rows) {
         return GREBE_END;
     }
-    int64_t end = s->batch_rows > 0 ? s->at + min_i64(s->batch_rows, s->ds->n_rows - s->at)
-                                    : dataset_batch_end(s->ds, s->at, s->ds->indices != NULL ? MAPPED_BATCH_ROWS : INT64_MAX);
+    int64_t end = s->batch_rows > 0
+                      ? s->at + min_i64(s->batch_rows, s->ds->n_rows - s->at)
+                      : dataset_batch_end(s->ds, s->at, s->ds->indices != NULL ? MAPPED_BATCH_ROWS : INT64_MAX);
     st = dataset_read_rows(s->ds, s->at, end, s->columns, s->n_columns, out, err);
     if (st == GREBE_OK) {
         s->at = end;
@@ -212,8 +227,9 @@ static void scan_free(void *self)
 
 static const struct stream_ops scan_ops = { scan_schema, scan_next, scan_free };
 
-grebe_status grebe_dataset_scan(const grebe_dataset *ds, const char *const *columns, size_t n_columns, int64_t batch_rows,
-                                const grebe_call_options *call, struct ArrowArrayStream *out, grebe_error *err)
+grebe_status grebe_dataset_scan(const grebe_dataset *ds, const char *const *columns, size_t n_columns,
+                                int64_t batch_rows, const grebe_call_options *call, struct ArrowArrayStream *out,
+                                grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL && batch_rows >= 0);
     const grebe_allocator *a = ds->ctx->a;

@@ -94,7 +94,7 @@ static grebe_status write_shard(struct save *s, const char *path, int64_t begin,
         struct ArrowArray rows;
         int64_t stop = min_i64(end, dataset_batch_end(s->ds, row, s->batch_rows));
         st = call_check(&s->call, err);
-        st = st == GREBE_OK ? dataset_read_rows(s->ds, row, stop, NULL, 0, &rows, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(s->ds, row, &stop, NULL, 0, &rows, err) : st;
         st = st == GREBE_OK ? rows_writer_put(w, &rows, err) : st;
         s->n_done += stop - row;
         tell_progress(s);
@@ -155,7 +155,9 @@ static grebe_status write_set(struct save *s, grebe_error *err)
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = s->store->ctx->a;
     const grebe_dataset *ds = s->ds;
-    struct saved_state state = { .arena = ARENA_INIT(a), .fingerprint = ds->fingerprint, .split = ds->split, .format = ds->format };
+    struct saved_state state = {
+        .arena = ARENA_INIT(a), .fingerprint = ds->fingerprint, .split = ds->split, .format = ds->format
+    };
     struct buf text = BUF_INIT(a);
     for (size_t i = 0; i < ds->features->top.n_fields; i++) {
         s->has_media = s->has_media || media_are_in(&ds->features->top.fields[i]);
@@ -205,8 +207,8 @@ static grebe_status check_not_own(struct io_store *store, const grebe_dataset *d
             *slash = '\0';
             if (io_stat(store, p, &info, NULL) == GREBE_OK && info.id.device == target.id.device &&
                 info.id.inode == target.id.inode) {
-                st = GREBE_FAIL(err, GREBE_EINVAL, "%s: holds files that this data set reads (%s): save it elsewhere", folder,
-                                ds->files[i]);
+                st = GREBE_FAIL(err, GREBE_EINVAL, "%s: holds files that this data set reads (%s): save it elsewhere",
+                                folder, ds->files[i]);
                 goto out;
             }
         }
@@ -252,15 +254,19 @@ struct target {
 static grebe_status target_begin(grebe_context *ctx, const char *path, struct target *t, grebe_error *err)
 {
     uint64_t random = 0;
-    struct buf made = BUF_INIT(ctx->a);
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') {
-        len--;
-    }
+    struct buf made = BUF_INIT(ctx->a), real = BUF_INIT(ctx->a);
     grebe_status st = io_local_new(ctx, &t->store, err);
     st = st == GREBE_OK ? context_random(ctx, &random, sizeof random, err) : st;
-    t->path = str_copy_len(ctx->a, path, len);
-    st = st == GREBE_OK && t->path == NULL ? mem_fail(err, len, path) : st;
+    st = st == GREBE_OK ? io_folder_resolve(path, &real, err) : st;
+    if (st == GREBE_OK) {
+        size_t len = strlen((const char *)real.data);
+        while (len > 1 && real.data[len - 1] == '/') {
+            len--;
+        }
+        t->path = str_copy_len(ctx->a, (const char *)real.data, len);
+        st = t->path == NULL ? mem_fail(err, len, path) : GREBE_OK;
+    }
+    buf_release(&real);
     st = st == GREBE_OK ? buf_printf(&made, err, "%s.tmp-%016" PRIx64, t->path, random) : st;
     if (st == GREBE_OK) {
         t->made = str_copy_len(ctx->a, (const char *)made.data, made.len);
@@ -322,8 +328,8 @@ grebe_status grebe_dataset_save_to_disk(const grebe_dataset *ds, const char *pat
     return target_end(&t, st, s.o.is_durable, err);
 }
 
-grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_dataset *const *sets, size_t n, const char *path,
-                                     const grebe_save_options *options, grebe_error *err)
+grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_dataset *const *sets, size_t n,
+                                     const char *path, const grebe_save_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, names != NULL && sets != NULL && n > 0 && path != NULL && path[0] != '\0');
     grebe_status st = GREBE_OK;

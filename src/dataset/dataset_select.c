@@ -27,7 +27,8 @@ static grebe_status indices_features(const grebe_allocator *a, struct features *
     return features_from_json(a, json, sizeof json - 1, out, err);
 }
 
-grebe_status dataset_write_indices(struct transform *t, const char *path, const uint64_t *rows, int64_t n, grebe_error *err)
+grebe_status dataset_write_indices(struct transform *t, const char *path, const uint64_t *rows, int64_t n,
+                                   grebe_error *err)
 {
     enum { PIECE = 1 << 20 };
     grebe_status st = GREBE_OK;
@@ -75,8 +76,8 @@ static uint64_t *through(const grebe_dataset *ds, const int64_t *rows, int64_t n
     return out;
 }
 
-grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64_t n, const char *path, grebe_dataset **out,
-                                 grebe_error *err)
+grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64_t n, const char *path,
+                                 grebe_dataset **out, grebe_error *err)
 {
     struct derived d = { .are_rows_new = true };
     bool is_run = true;
@@ -102,8 +103,8 @@ grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64
 
 /* ---- calls ---- */
 
-grebe_status grebe_dataset_select(const grebe_dataset *ds, const int64_t *rows, size_t n, const grebe_transform_options *options,
-                                  grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_select(const grebe_dataset *ds, const int64_t *rows, size_t n,
+                                  const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && (rows != NULL || n == 0) && out != NULL);
     grebe_status st = GREBE_OK;
@@ -118,7 +119,8 @@ grebe_status grebe_dataset_select(const grebe_dataset *ds, const int64_t *rows, 
     for (size_t i = 0; i < n; i++) {
         wrapped[i] = rows[i] < 0 ? rows[i] + ds->n_rows : rows[i];
         if (wrapped[i] < 0 || wrapped[i] >= ds->n_rows) {
-            st = GREBE_FAIL(err, GREBE_EINVAL, "row %lld: the data set has %lld", (long long)rows[i], (long long)ds->n_rows);
+            st = GREBE_FAIL(err, GREBE_EINVAL, "row %lld: the data set has %lld", (long long)rows[i],
+                            (long long)ds->n_rows);
             goto out;
         }
     }
@@ -141,8 +143,8 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_slice(const grebe_dataset *ds, int64_t begin, int64_t end, const grebe_transform_options *options,
-                                 grebe_dataset **out, grebe_error *err)
+grebe_status grebe_dataset_slice(const grebe_dataset *ds, int64_t begin, int64_t end,
+                                 const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL);
     grebe_status st = GREBE_OK;
@@ -186,8 +188,8 @@ grebe_status grebe_dataset_shard(const grebe_dataset *ds, int64_t n, int64_t ind
     return st;
 }
 
-grebe_status grebe_dataset_repeat(const grebe_dataset *ds, int64_t n, const grebe_transform_options *options, grebe_dataset **out,
-                                  grebe_error *err)
+grebe_status grebe_dataset_repeat(const grebe_dataset *ds, int64_t n, const grebe_transform_options *options,
+                                  grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL);
     grebe_status st = GREBE_OK;
@@ -234,8 +236,8 @@ out:
     return st;
 }
 
-grebe_status grebe_dataset_flatten_indices(const grebe_dataset *ds, const grebe_transform_options *options, grebe_dataset **out,
-                                           grebe_error *err)
+grebe_status grebe_dataset_flatten_indices(const grebe_dataset *ds, const grebe_transform_options *options,
+                                           grebe_dataset **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL);
     grebe_status st = GREBE_OK;

@@ -6,7 +6,8 @@
 #include "dataset/transform.h"
 
 /* The caller's seed, or one of 32 bits drawn into *drawn. */
-static grebe_status seed_or_drawn(grebe_context *ctx, grebe_seed seed, uint32_t *drawn, grebe_seed *out, grebe_error *err)
+static grebe_status seed_or_drawn(grebe_context *ctx, grebe_seed seed, uint32_t *drawn, grebe_seed *out,
+                                  grebe_error *err)
 {
     *out = seed;
     if (seed.n > 0) {
@@ -86,7 +87,7 @@ static grebe_status read_labels(const grebe_dataset *ds, const char *name, int64
     for (int64_t row = 0; row < ds->n_rows && st == GREBE_OK;) {
         enum { PIECE = 1 << 16 };
         int64_t end = dataset_batch_end(ds, row, PIECE);
-        st = dataset_read_rows(ds, row, end, &column, 1, &rows, err);
+        st = dataset_read_some(ds, row, &end, &column, 1, &rows, err);
         if (st == GREBE_OK && array_null_count(rows.children[0]) > 0) {
             st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\": nulls belong to no class", name);
         }
@@ -116,7 +117,8 @@ static grebe_status draw(struct split *s, grebe_error *err)
     }
     st = st == GREBE_OK ? read_labels(ds, s->o.stratify_by, &labels, err) : st;
     if (st == GREBE_OK) {
-        st = order_split_stratified(ds->ctx->a, &g, labels, ds->n_rows, s->n_train, s->n_test, &s->train, &s->test, err);
+        st =
+            order_split_stratified(ds->ctx->a, &g, labels, ds->n_rows, s->n_train, s->n_test, &s->train, &s->test, err);
         mem_free(ds->ctx->a, labels, (size_t)ds->n_rows * sizeof *labels);
     }
     return st;
@@ -134,7 +136,8 @@ static grebe_status arg_size(struct transform *t, const char *name, double fract
 static grebe_status absorb(struct split *s, struct transform *t, bool is_test, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    GREBE_TRY(fingerprint_arg_text(&t->f, "fingerprint_name", is_test ? "test_new_fingerprint" : "train_new_fingerprint", err));
+    GREBE_TRY(fingerprint_arg_text(&t->f, "fingerprint_name",
+                                   is_test ? "test_new_fingerprint" : "train_new_fingerprint", err));
     GREBE_TRY(transform_arg_memory(t, err));
     if (!s->o.is_in_order) {
         GREBE_TRY(fingerprint_arg_seed(&t->f, "seed", s->seed, err));
@@ -174,15 +177,16 @@ static grebe_status make_side(struct split *s, bool is_test, grebe_dataset **out
         GREBE_TRY(draw(s, err));
     }
     const struct buf *rows = is_test ? &s->test : &s->train;
-    GREBE_TRY(dataset_select_rows(&t, (const int64_t *)(const void *)rows->data, (int64_t)(rows->len / sizeof(int64_t)), path, out, err));
+    GREBE_TRY(dataset_select_rows(&t, (const int64_t *)(const void *)rows->data, (int64_t)(rows->len / sizeof(int64_t)),
+                                  path, out, err));
 out:
     transform_end(&t);
     return st;
 }
 
 grebe_status grebe_dataset_train_test_split(const grebe_dataset *ds, const grebe_split_options *split,
-                                            const grebe_transform_options *options, grebe_dataset **train, grebe_dataset **test,
-                                            grebe_error *err)
+                                            const grebe_transform_options *options, grebe_dataset **train,
+                                            grebe_dataset **test, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && train != NULL && test != NULL);
     grebe_status st = GREBE_OK;

@@ -24,7 +24,7 @@ static grebe_status read_column(struct transform *t, int column, struct buf *arr
         struct ArrowArray rows = { 0 };
         int64_t end = dataset_batch_end(ds, row, PIECE_ROWS);
         st = transform_check(t, err);
-        st = st == GREBE_OK ? dataset_read_rows(ds, row, end, &column, 1, &rows, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(ds, row, &end, &column, 1, &rows, err) : st;
         if (st == GREBE_OK) {
             st = buf_put(arrays, rows.children[0], sizeof rows, err);
             if (st == GREBE_OK) {
@@ -37,8 +37,8 @@ static grebe_status read_column(struct transform *t, int column, struct buf *arr
     return st;
 }
 
-static grebe_status order_by(struct transform *t, const grebe_sort_key *keys, size_t n, bool are_nulls_first, int64_t *order,
-                             grebe_error *err)
+static grebe_status order_by(struct transform *t, const grebe_sort_key *keys, size_t n, bool are_nulls_first,
+                             int64_t *order, grebe_error *err)
 {
     const grebe_dataset *ds = t->ds;
     grebe_status st = GREBE_OK;
@@ -49,8 +49,12 @@ static grebe_status order_by(struct transform *t, const grebe_sort_key *keys, si
         struct buf arrays = BUF_INIT(ds->ctx->a);
         int column = dataset_find_column(ds, keys[i].column);
         st = read_column(t, column, &arrays, err);
-        struct sort_column c = { ds->schema.children[column], (const struct ArrowArray *)(const void *)arrays.data,
-                                 arrays.len / sizeof(struct ArrowArray), ds->n_rows, keys[i].is_descending, are_nulls_first };
+        struct sort_column c = { ds->schema.children[column],
+                                 (const struct ArrowArray *)(const void *)arrays.data,
+                                 arrays.len / sizeof(struct ArrowArray),
+                                 ds->n_rows,
+                                 keys[i].is_descending,
+                                 are_nulls_first };
         st = st == GREBE_OK ? sort_rows(ds->ctx->a, &c, order, err) : st;
         release_arrays(&arrays);
     }
@@ -58,7 +62,8 @@ static grebe_status order_by(struct transform *t, const grebe_sort_key *keys, si
 }
 
 /* One column is absorbed as a text, several as a list; directions as the first, or a list. */
-static grebe_status absorb(struct transform *t, const grebe_sort_key *keys, size_t n, bool are_nulls_first, grebe_error *err)
+static grebe_status absorb(struct transform *t, const grebe_sort_key *keys, size_t n, bool are_nulls_first,
+                           grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = t->ds->ctx->a;

@@ -9,7 +9,8 @@
 grebe_status saved_name_check(const char *name, size_t len, grebe_error *err)
 {
     char quoted[80];
-    if (len == 0 || strlen(name) != len || strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    if (len == 0 || strlen(name) != len || strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
+        strcmp(name, "..") == 0) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "\"%s\": expected the name of a file of this folder",
                           error_quote(quoted, sizeof quoted, name, len));
     }
@@ -60,8 +61,10 @@ static grebe_status read_files(const struct json_value *v, struct saved_state *o
     const struct json_value *files = json_get(v, "_data_files"), *indices = json_get(v, "_indices_data_files");
     const char *old = NULL;
     grebe_status st = text_or_null(v, "_indices_files", &old, NULL);
-    if (st != GREBE_OK || (indices != NULL && indices->type != JSON_NULL && !(indices->type == JSON_ARRAY && indices->n == 0))) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "indices in files of their own, as old versions saved them: save it again with a newer one");
+    if (st != GREBE_OK ||
+        (indices != NULL && indices->type != JSON_NULL && !(indices->type == JSON_ARRAY && indices->n == 0))) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                          "indices in files of their own, as old versions saved them: save it again with a newer one");
     }
     if (files == NULL) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "no _data_files");
@@ -86,7 +89,8 @@ static grebe_status read_format(const struct json_value *v, struct saved_state *
         return st;
     }
     if (kwargs->type != JSON_OBJECT) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "_format_kwargs: expected an object, found %s", json_type_name(kwargs->type));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "_format_kwargs: expected an object, found %s",
+                          json_type_name(kwargs->type));
     }
     struct buf text = BUF_INIT(out->arena.a);
     st = json_python_value(&text, kwargs, -1, 0, err);
@@ -98,7 +102,8 @@ static grebe_status read_format(const struct json_value *v, struct saved_state *
     return st;
 }
 
-grebe_status saved_state_read(const grebe_allocator *a, const char *text, size_t len, struct saved_state *out, grebe_error *err)
+grebe_status saved_state_read(const grebe_allocator *a, const char *text, size_t len, struct saved_state *out,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct json_value *v = NULL;
@@ -232,7 +237,8 @@ out:
 
 /* ---- dataset_info.json ---- */
 
-grebe_status saved_info_read(const grebe_allocator *a, const char *text, size_t len, struct saved_info *out, grebe_error *err)
+grebe_status saved_info_read(const grebe_allocator *a, const char *text, size_t len, struct saved_info *out,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct arena ar = ARENA_INIT(a);
@@ -284,8 +290,8 @@ void saved_info_release(const grebe_allocator *a, struct saved_info *s)
 static const char *const always[] = { "citation", "description", "homepage", "license" };
 enum { N_ALWAYS = 4 };
 
-grebe_status saved_info_write(const grebe_allocator *a, const struct features *f, const char *info_json, struct buf *dst,
-                              grebe_error *err)
+grebe_status saved_info_write(const grebe_allocator *a, const struct features *f, const char *info_json,
+                              struct buf *dst, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct arena ar = ARENA_INIT(a);

@@ -17,8 +17,10 @@ struct saved_state {
     grebe_dataset_format format;
 };
 
-/** Missing keys are allowed, unknown ones passed over. GREBE_ECORRUPT; GREBE_EUNSUPPORTED (indices in files of their own). */
-grebe_status saved_state_read(const grebe_allocator *a, const char *text, size_t len, struct saved_state *out, grebe_error *err);
+/** Missing keys are allowed, unknown ones passed over. GREBE_ECORRUPT; GREBE_EUNSUPPORTED (indices in files of their
+ * own). */
+grebe_status saved_state_read(const grebe_allocator *a, const char *text, size_t len, struct saved_state *out,
+                              grebe_error *err);
 void saved_state_release(struct saved_state *s);
 /** As `datasets` writes it, byte for byte. Appends to dst. GREBE_EINVAL: kwargs are no JSON object. */
 grebe_status saved_state_write(const struct saved_state *s, struct buf *dst, grebe_error *err);
@@ -28,10 +30,11 @@ struct saved_info {
     struct features *features;
     char *info_json;
 };
-grebe_status saved_info_read(const grebe_allocator *a, const char *text, size_t len, struct saved_info *out, grebe_error *err);
+grebe_status saved_info_read(const grebe_allocator *a, const char *text, size_t len, struct saved_info *out,
+                             grebe_error *err);
 void saved_info_release(const grebe_allocator *a, struct saved_info *s);
-grebe_status saved_info_write(const grebe_allocator *a, const struct features *f, const char *info_json, struct buf *dst,
-                              grebe_error *err);
+grebe_status saved_info_write(const grebe_allocator *a, const struct features *f, const char *info_json,
+                              struct buf *dst, grebe_error *err);
 
 /** {"splits": […]}; names in the arena. */
 grebe_status saved_splits_read(struct arena *ar, const char *text, size_t len, const char *const **names, size_t *n,

@@ -6,8 +6,14 @@
 #include "base/checked.h"
 #include "dataset/dataset_part.h"
 
-int64_t dataset_table_num_rows(const struct dataset_table *t) { return t->block_begin[t->n_blocks]; }
-const struct ArrowSchema *dataset_table_schema(const struct dataset_table *t) { return &t->schema; }
+int64_t dataset_table_num_rows(const struct dataset_table *t)
+{
+    return t->block_begin[t->n_blocks];
+}
+const struct ArrowSchema *dataset_table_schema(const struct dataset_table *t)
+{
+    return &t->schema;
+}
 
 struct dataset_table *dataset_table_keep(struct dataset_table *t)
 {
@@ -30,13 +36,13 @@ void dataset_table_drop(struct dataset_table *t)
     }
     mem_free(a, t->blocks, t->n_blocks * sizeof *t->blocks);
     mem_free(a, t->block_begin, (t->n_blocks + 1) * sizeof *t->block_begin);
+    mem_free(a, t->alike, n * sizeof *t->alike);
     schema_release(&t->schema);
     mem_free(a, t, sizeof *t);
 }
 
 grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *schema, size_t n_blocks,
-                                struct dataset_table **out,
-                       grebe_error *err)
+                                struct dataset_table **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = ctx->a;
@@ -56,6 +62,11 @@ grebe_status dataset_table_make(grebe_context *ctx, const struct ArrowSchema *sc
         goto out;
     }
     GREBE_TRY(schema_copy(a, schema, &t->schema, err));
+    t->alike = mem_alloc_zero(a, n * sizeof *t->alike);
+    if (t->alike == NULL) {
+        st = mem_fail(err, n * sizeof *t->alike, "columns");
+        goto out;
+    }
     for (size_t i = 0; i < n_blocks; i++) {
         t->blocks[i].sources = mem_alloc_zero(a, n * sizeof *t->blocks[i].sources);
         if (t->blocks[i].sources == NULL) {
@@ -70,6 +81,30 @@ out:
     return st;
 }
 
+static bool is_placed_alike(const struct dataset_table *t, int64_t x, int64_t y)
+{
+    for (size_t i = 0; i < t->n_blocks; i++) {
+        const struct table_source *p = &t->blocks[i].sources[x], *q = &t->blocks[i].sources[y];
+        if (p->part != q->part || p->first_row != q->first_row) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Columns mostly lie as the one before, or as the first. */
+static void find_alike(struct dataset_table *t)
+{
+    for (int64_t c = 0; c < t->schema.n_children; c++) {
+        t->alike[c] = (int32_t)c;
+        if (c > 0 && is_placed_alike(t, c, t->alike[c - 1])) {
+            t->alike[c] = t->alike[c - 1];
+        } else if (c > 0 && is_placed_alike(t, c, 0)) {
+            t->alike[c] = 0;
+        }
+    }
+}
+
 grebe_status table_seal(struct dataset_table *t, grebe_error *err)
 {
     for (size_t i = 0; i < t->n_blocks; i++) {
@@ -77,6 +112,7 @@ grebe_status table_seal(struct dataset_table *t, grebe_error *err)
             return GREBE_FAIL(err, GREBE_ELIMIT, "more rows than can be counted");
         }
     }
+    find_alike(t);
     return GREBE_OK;
 }
 
@@ -114,7 +150,8 @@ static grebe_status check_types(const struct ArrowSchema *first, const struct ro
     }
     for (int64_t i = 0; i < s->n_children; i++) {
         if (!schema_equal(s->children[i], first->children[i],
-                          SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA | SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
+                          SCHEMA_EQUAL_IGNORE_NULLABLE | SCHEMA_EQUAL_IGNORE_METADATA |
+                              SCHEMA_EQUAL_IGNORE_CHILD_NAMES)) {
             return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: column %lld \"%.64s\" is not as in the first file (\"%.64s\")",
                               file->path, (long long)i, s->children[i]->name, first->children[i]->name);
         }
@@ -129,6 +166,9 @@ grebe_status dataset_table_of_files(grebe_context *ctx, const char *const *paths
     struct dataset_table *t = NULL;
     struct rows_file *file = NULL;
     *out = NULL;
+    if (n == 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "a table of no files");
+    }
     for (size_t i = 0; i < n; i++) {
         struct table_part *p = NULL;
         GREBE_TRY(rows_file_open(ctx, paths[i], in_memory, &file, err));
@@ -150,8 +190,8 @@ out:
     return st;
 }
 
-grebe_status dataset_table_of_batches(grebe_context *ctx, const struct ArrowSchema *schema, struct ArrowArray *batches, size_t n,
-                                      struct dataset_table **out, grebe_error *err)
+grebe_status dataset_table_of_batches(grebe_context *ctx, const struct ArrowSchema *schema, struct ArrowArray *batches,
+                                      size_t n, struct dataset_table **out, grebe_error *err)
 {
     struct table_part *p = NULL;
     struct dataset_table *t = NULL;
@@ -264,8 +304,8 @@ grebe_status dataset_table_stack(grebe_context *ctx, const struct dataset_table 
 }
 
 /* Where the blocks of all tables have to be cut: their ends together, ascending, each once. */
-static grebe_status join_cuts(const grebe_allocator *a, const struct dataset_table *const *tables, size_t n, struct buf *cuts,
-                              grebe_error *err)
+static grebe_status join_cuts(const grebe_allocator *a, const struct dataset_table *const *tables, size_t n,
+                              struct buf *cuts, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int64_t at = 0, total = dataset_table_num_rows(tables[0]);
@@ -344,8 +384,9 @@ int64_t dataset_table_batch_end(const struct dataset_table *t, int64_t row)
     return min_i64(end, row + (batch_end - local));
 }
 
-grebe_status dataset_table_each_file(const struct dataset_table *t, grebe_status (*fn)(void *arg, const char *path, grebe_error *err),
-                                     void *arg, grebe_error *err)
+grebe_status dataset_table_each_file(const struct dataset_table *t,
+                                     grebe_status (*fn)(void *arg, const char *path, grebe_error *err), void *arg,
+                                     grebe_error *err)
 {
     size_t n = (size_t)t->schema.n_children;
     const struct table_part *before = NULL;

@@ -24,24 +24,13 @@ struct take {
     grebe_error *err;
 };
 
-static bool is_placed_alike(const struct dataset_table *t, size_t x, size_t y)
-{
-    for (size_t i = 0; i < t->n_blocks; i++) {
-        const struct table_source *p = &t->blocks[i].sources[x], *q = &t->blocks[i].sources[y];
-        if (p->part != q->part || p->first_row != q->first_row) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void find_places(struct take *k, size_t column)
 {
     const struct dataset_table *t = k->t;
-    if (k->like >= 0 && is_placed_alike(t, (size_t)k->like, column)) {
+    if (k->like == t->alike[column]) {
         return;
     }
-    k->like = (int64_t)column;
+    k->like = t->alike[column];
     size_t block = 0;
     for (int64_t i = 0; i < k->n; i++) {
         int64_t row = k->rows[i];
@@ -63,7 +52,8 @@ static void find_places(struct take *k, size_t column)
 /* ---- flat columns: straight from the views ---- */
 
 /* The view of each row; *is_flat false: some batch has none. *has_nulls: some batch has a bitmap. */
-static grebe_status collect_views(struct take *k, size_t column, const struct column_view **views, bool *is_flat, bool *has_nulls)
+static grebe_status collect_views(struct take *k, size_t column, const struct column_view **views, bool *is_flat,
+                                  bool *has_nulls)
 {
     const struct column_view *v = NULL;
     int64_t before = -1;
@@ -93,19 +83,20 @@ static grebe_status collect_views(struct take *k, size_t column, const struct co
 
 enum { AHEAD = 24 }; /* rows whose cache lines are asked for before they are read */
 
-#define TAKE_FIXED(type)                                                                       \
-    do {                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                      \
-            if (i + AHEAD < n) {                                                               \
-                const struct column_view *f = views[i + AHEAD];                                \
-                __builtin_prefetch((const type *)f->buffers[1] + f->offset + places[i + AHEAD].row); \
-            }                                                                                  \
-            memcpy((type *)dst + i, (const type *)views[i]->buffers[1] + views[i]->offset + places[i].row, \
-                   sizeof(type));                                                              \
-        }                                                                                      \
+#define TAKE_FIXED(type)                                                                                               \
+    do {                                                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            if (i + AHEAD < n) {                                                                                       \
+                const struct column_view *f = views[i + AHEAD];                                                        \
+                __builtin_prefetch((const type *)f->buffers[1] + f->offset + places[i + AHEAD].row);                   \
+            }                                                                                                          \
+            memcpy((type *)dst + i, (const type *)views[i]->buffers[1] + views[i]->offset + places[i].row,             \
+                   sizeof(type));                                                                                      \
+        }                                                                                                              \
     } while (0)
 
-static void copy_fixed(const struct column_view *const *views, const struct place *places, int64_t n, int width, void *dst)
+static void copy_fixed(const struct column_view *const *views, const struct place *places, int64_t n, int width,
+                       void *dst)
 {
     switch (width) {
     case 1: TAKE_FIXED(uint8_t); return;
@@ -115,12 +106,13 @@ static void copy_fixed(const struct column_view *const *views, const struct plac
     default: break;
     }
     for (int64_t i = 0; i < n; i++) {
-        memcpy((char *)dst + i * width,
-               (const char *)views[i]->buffers[1] + (views[i]->offset + places[i].row) * width, (size_t)width);
+        memcpy((char *)dst + i * width, (const char *)views[i]->buffers[1] + (views[i]->offset + places[i].row) * width,
+               (size_t)width);
     }
 }
 
-static grebe_status take_bytes(struct take *k, const struct column_view *const *views, int width, struct ArrowArray *out)
+static grebe_status take_bytes(struct take *k, const struct column_view *const *views, int width,
+                               struct ArrowArray *out)
 {
     const grebe_allocator *a = k->t->ctx->a;
     int64_t total = 0;
@@ -138,8 +130,10 @@ static grebe_status take_bytes(struct take *k, const struct column_view *const *
         int64_t row = views[i]->offset + k->places[i].row;
         total += load_offset(views[i]->buffers[1], width, row + 1) - load_offset(views[i]->buffers[1], width, row);
         if (width == 4 && total > INT32_MAX) {
-            return GREBE_FAIL(k->err, GREBE_ELIMIT, "%lld rows of it take more than the 2^31 - 1 bytes that 32-bit offsets count: "
-                              "take fewer rows at once", (long long)k->n);
+            return GREBE_FAIL(k->err, GREBE_ELIMIT,
+                              "%lld rows of it take more than the 2^31 - 1 bytes that 32-bit offsets count: "
+                              "take fewer rows at once",
+                              (long long)k->n);
         }
         store_offset(p, width, i + 1, total);
     }
@@ -183,8 +177,8 @@ static grebe_status take_validity(struct take *k, const struct column_view *cons
     return GREBE_OK;
 }
 
-static grebe_status take_flat(struct take *k, enum column_layout layout, int width, const struct column_view *const *views,
-                              bool has_nulls, struct ArrowArray *out)
+static grebe_status take_flat(struct take *k, enum column_layout layout, int width,
+                              const struct column_view *const *views, bool has_nulls, struct ArrowArray *out)
 {
     const grebe_allocator *a = k->t->ctx->a;
     bool is_bytes = layout == LAYOUT_BYTES32 || layout == LAYOUT_BYTES64;

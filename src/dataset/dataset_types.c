@@ -18,7 +18,8 @@ struct casting {
     const struct features *to;
 };
 
-static grebe_status cast_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out, grebe_error *err)
+static grebe_status cast_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out,
+                              grebe_error *err)
 {
     const struct casting *c = arg;
     struct feature_cast_options o = { .first_row = first_row };
@@ -26,8 +27,8 @@ static grebe_status cast_rows(void *arg, struct ArrowArray *rows, int64_t first_
 }
 
 /* Whether storage stays as it is, so that only the features change. */
-static grebe_status is_same_storage(const grebe_dataset *ds, const struct features *to, const int *columns, struct ArrowSchema *schema,
-                                    bool *is_same, grebe_error *err)
+static grebe_status is_same_storage(const grebe_dataset *ds, const struct features *to, const int *columns,
+                                    struct ArrowSchema *schema, bool *is_same, grebe_error *err)
 {
     grebe_status st = features_to_schema(ds->ctx->a, to, schema, err);
     *is_same = st == GREBE_OK;
@@ -103,7 +104,8 @@ struct classes {
     const struct features *to;
 };
 
-static grebe_status encode_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out, grebe_error *err)
+static grebe_status encode_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out,
+                                grebe_error *err)
 {
     struct classes *c = arg;
     grebe_status st = GREBE_OK;
@@ -143,8 +145,8 @@ out:
 }
 
 /* The features of a data set with one column a ClassLabel. */
-static grebe_status with_classes(const grebe_dataset *ds, int column, const char *const *names, size_t n, struct features **out,
-                                 grebe_error *err)
+static grebe_status with_classes(const grebe_dataset *ds, int column, const char *const *names, size_t n,
+                                 struct features **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = ds->ctx->a;
@@ -167,8 +169,8 @@ out:
 }
 
 /* A value as Python's str() spells it. NULL with GREBE_OK: null. */
-static grebe_status spell(const grebe_allocator *a, const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t i,
-                          char **out, grebe_error *err)
+static grebe_status spell(const grebe_allocator *a, const struct ArrowSchema *schema, const struct ArrowArray *array,
+                          int64_t i, char **out, grebe_error *err)
 {
     struct arrow_type t;
     char text[NUMBER_TEXT_MAX];
@@ -200,11 +202,13 @@ static grebe_status spell(const grebe_allocator *a, const struct ArrowSchema *sc
         len = number_put_double(text, d, &number_style_python);
         *out = str_copy_len(a, text, len);
     } else if (t.kind >= ARROW_INT8 && t.kind <= ARROW_UINT64) {
-        st = t.kind == ARROW_UINT64 ? buf_printf(&digits, err, "%llu", (unsigned long long)((const uint64_t *)(const void *)p)[at])
-                                    : buf_printf(&digits, err, "%lld", (long long)arrow_load_int(p, t.kind, at));
+        st = t.kind == ARROW_UINT64
+                 ? buf_printf(&digits, err, "%llu", (unsigned long long)((const uint64_t *)(const void *)p)[at])
+                 : buf_printf(&digits, err, "%lld", (long long)arrow_load_int(p, t.kind, at));
         *out = st == GREBE_OK ? str_copy_len(a, (const char *)digits.data, digits.len) : NULL;
     } else {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": cast it to string before it becomes classes", schema->name);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": cast it to string before it becomes classes",
+                          schema->name);
     }
     buf_release(&digits);
     return st == GREBE_OK && *out == NULL ? mem_fail(err, len, "a class") : st;
@@ -232,8 +236,8 @@ static grebe_status learn(struct classes *c, const struct ArrowArray *values, gr
 }
 
 /* Sorted names into *names, and each value's number; texts equal as texts are one class. */
-static grebe_status number_classes(struct classes *c, const struct ArrowArray *values, bool include_nulls, struct class_name *sorted,
-                                   const char **names, size_t *n, grebe_error *err)
+static grebe_status number_classes(struct classes *c, const struct ArrowArray *values, bool include_nulls,
+                                   struct class_name *sorted, const char **names, size_t *n, grebe_error *err)
 {
     const grebe_allocator *a = c->ds->ctx->a;
     size_t m = 0;
@@ -263,7 +267,8 @@ static grebe_status number_classes(struct classes *c, const struct ArrowArray *v
 }
 
 grebe_status grebe_dataset_class_encode_column(const grebe_dataset *ds, const char *column, bool include_nulls,
-                                               const grebe_transform_options *options, grebe_dataset **out, grebe_error *err)
+                                               const grebe_transform_options *options, grebe_dataset **out,
+                                               grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && column != NULL && out != NULL);
     grebe_status st = GREBE_OK;
@@ -335,7 +340,8 @@ struct alignment {
     size_t n;
 };
 
-static grebe_status align_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out, grebe_error *err)
+static grebe_status align_rows(void *arg, struct ArrowArray *rows, int64_t first_row, struct ArrowArray *out,
+                               grebe_error *err)
 {
     const struct alignment *al = arg;
     const grebe_allocator *a = al->ds->ctx->a;
@@ -413,7 +419,8 @@ grebe_status grebe_dataset_align_labels(const grebe_dataset *ds, const char *col
     const struct feature *f = &ds->features->top.fields[al.column];
     GREBE_TRY(json_parse(&ar, labels, strlen(labels), &v, err));
     if (f->kind != FEATURE_CLASS_LABEL || v->type != JSON_OBJECT || v->n > LABELS_MAX) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\": expected a ClassLabel, and an object of its labels", column);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "column \"%.64s\": expected a ClassLabel, and an object of its labels",
+                        column);
         goto out;
     }
     al.n = f->n_names;
@@ -428,7 +435,8 @@ grebe_status grebe_dataset_align_labels(const grebe_dataset *ds, const char *col
             k++;
         }
         if (k == v->n || !json_i64(&v->members[k].value, &al.ids[i]) || al.ids[i] < 0) {
-            st = GREBE_FAIL(err, GREBE_EINVAL, "label \"%.64s\" of column \"%.64s\" has no number", f->names[i], column);
+            st =
+                GREBE_FAIL(err, GREBE_EINVAL, "label \"%.64s\" of column \"%.64s\" has no number", f->names[i], column);
             goto out;
         }
     }

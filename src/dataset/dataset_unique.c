@@ -17,7 +17,7 @@ grebe_status dataset_distinct_rows(const grebe_dataset *ds, int column, struct b
     for (int64_t row = 0; row < ds->n_rows && st == GREBE_OK;) {
         struct ArrowArray batch = { 0 };
         int64_t end = dataset_batch_end(ds, row, PIECE_ROWS);
-        st = dataset_read_rows(ds, row, end, &column, 1, &batch, err);
+        st = dataset_read_some(ds, row, &end, &column, 1, &batch, err);
         for (int64_t i = 0; i < end - row && st == GREBE_OK; i++) {
             size_t at = 0;
             bool is_new = false;
@@ -41,8 +41,8 @@ grebe_status dataset_distinct(const grebe_dataset *ds, int column, struct ArrowA
     struct ArrowArray taken = { 0 };
     const char *name = ds->columns[column];
     grebe_status st = dataset_distinct_rows(ds, column, &rows, err);
-    st = st == GREBE_OK ? grebe_dataset_take(ds, (const int64_t *)(const void *)rows.data, rows.len / sizeof(int64_t), &name, 1,
-                                             &taken, err)
+    st = st == GREBE_OK ? grebe_dataset_take(ds, (const int64_t *)(const void *)rows.data, rows.len / sizeof(int64_t),
+                                             &name, 1, &taken, err)
                         : st;
     if (st == GREBE_OK) {
         array_move(out, taken.children[0]);
@@ -52,8 +52,8 @@ grebe_status dataset_distinct(const grebe_dataset *ds, int column, struct ArrowA
     return st;
 }
 
-grebe_status grebe_dataset_unique(const grebe_dataset *ds, const char *column, struct ArrowArray *out, struct ArrowSchema *out_schema,
-                                  grebe_error *err)
+grebe_status grebe_dataset_unique(const grebe_dataset *ds, const char *column, struct ArrowArray *out,
+                                  struct ArrowSchema *out_schema, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && column != NULL && out != NULL && out_schema != NULL);
     int i = 0;

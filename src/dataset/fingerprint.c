@@ -70,7 +70,10 @@ grebe_status fingerprint_begin(struct fingerprint *f, const grebe_allocator *a, 
     return st == GREBE_OK ? fingerprint_text(f, name, err) : st;
 }
 
-void fingerprint_release(struct fingerprint *f) { buf_release(&f->text); }
+void fingerprint_release(struct fingerprint *f)
+{
+    buf_release(&f->text);
+}
 
 void fingerprint_end(struct fingerprint *f, char out[17])
 {
@@ -126,7 +129,8 @@ grebe_status fingerprint_arg_seed(struct fingerprint *f, const char *name, grebe
     return absorb(f, "int", &p, st, err);
 }
 
-grebe_status fingerprint_arg_texts(struct fingerprint *f, const char *name, const char *const *texts, size_t n, grebe_error *err)
+grebe_status fingerprint_arg_texts(struct fingerprint *f, const char *name, const char *const *texts, size_t n,
+                                   grebe_error *err)
 {
     const grebe_allocator *a = f->text.a;
     struct json_value *items = mem_alloc_zero(a, n * sizeof *items);
@@ -154,7 +158,8 @@ grebe_status fingerprint_arg_json(struct fingerprint *f, const char *name, const
     return st;
 }
 
-grebe_status fingerprint_arg_range(struct fingerprint *f, const char *name, int64_t begin, int64_t end, grebe_error *err)
+grebe_status fingerprint_arg_range(struct fingerprint *f, const char *name, int64_t begin, int64_t end,
+                                   grebe_error *err)
 {
     struct pickle p;
     char text[64];
@@ -172,7 +177,8 @@ grebe_status fingerprint_arg_range(struct fingerprint *f, const char *name, int6
     return absorb(f, "range", &p, st, err);
 }
 
-grebe_status fingerprint_arg_rows(struct fingerprint *f, const char *name, const int64_t *rows, size_t n, grebe_error *err)
+grebe_status fingerprint_arg_rows(struct fingerprint *f, const char *name, const int64_t *rows, size_t n,
+                                  grebe_error *err)
 {
     enum { PICKLED_MAX = 1 << 20, BATCH = 1000 };
     struct pickle p;
@@ -213,7 +219,8 @@ grebe_status fingerprint_check(const char *fingerprint, grebe_error *err)
     enum { LEN_MAX = 64 };
     size_t len = strlen(fingerprint);
     if (len == 0 || len > LEN_MAX || strpbrk(fingerprint, "<>:/\\|?*") != NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "fingerprint \"%.80s\": expected 1 to 64 characters, none of <>:/\\|?*", fingerprint);
+        return GREBE_FAIL(err, GREBE_EINVAL, "fingerprint \"%.80s\": expected 1 to 64 characters, none of <>:/\\|?*",
+                          fingerprint);
     }
     return GREBE_OK;
 }
@@ -244,8 +251,8 @@ static grebe_status put_arguments(struct fingerprint *f, const struct json_value
     return st;
 }
 
-grebe_status grebe_fingerprint(grebe_context *ctx, const char *from, const char *transform, const char *arguments, char out[17],
-                               grebe_error *err)
+grebe_status grebe_fingerprint(grebe_context *ctx, const char *from, const char *transform, const char *arguments,
+                               char out[17], grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && from != NULL && transform != NULL && arguments != NULL && out != NULL);
     struct fingerprint f = { BUF_INIT(ctx->a) };

@@ -3,8 +3,8 @@
 #define GREBE_DATASET_FINGERPRINT_H
 
 /*
- * What a transform did, as 16 hexadecimal digits: XXH64 over the digests of the values that count, each digest over the bytes
- * that Python's pickle (protocol 4, as dill writes it) makes of the value. docs/format/dataset.md.
+ * What a transform did, as 16 hexadecimal digits: XXH64 over the digests of the values that count, each digest over the
+ * bytes that Python's pickle (protocol 4, as dill writes it) makes of the value. docs/format/dataset.md.
  */
 
 #include "grebe/dataset.h"
@@ -26,13 +26,16 @@ grebe_status fingerprint_arg_int(struct fingerprint *f, const char *name, int64_
 grebe_status fingerprint_arg_double(struct fingerprint *f, const char *name, double v, grebe_error *err);
 grebe_status fingerprint_arg_bool(struct fingerprint *f, const char *name, bool v, grebe_error *err);
 grebe_status fingerprint_arg_seed(struct fingerprint *f, const char *name, grebe_seed seed, grebe_error *err);
-grebe_status fingerprint_arg_texts(struct fingerprint *f, const char *name, const char *const *texts, size_t n, grebe_error *err);
+grebe_status fingerprint_arg_texts(struct fingerprint *f, const char *name, const char *const *texts, size_t n,
+                                   grebe_error *err);
 /** A value as JSON text. */
 grebe_status fingerprint_arg_json(struct fingerprint *f, const char *name, const char *json, grebe_error *err);
 /** range(begin, end) */
-grebe_status fingerprint_arg_range(struct fingerprint *f, const char *name, int64_t begin, int64_t end, grebe_error *err);
+grebe_status fingerprint_arg_range(struct fingerprint *f, const char *name, int64_t begin, int64_t end,
+                                   grebe_error *err);
 /** A list of rows; a long one by its bytes. */
-grebe_status fingerprint_arg_rows(struct fingerprint *f, const char *name, const int64_t *rows, size_t n, grebe_error *err);
+grebe_status fingerprint_arg_rows(struct fingerprint *f, const char *name, const int64_t *rows, size_t n,
+                                  grebe_error *err);
 /** The digits; f is released. */
 void fingerprint_end(struct fingerprint *f, char out[17]);
 

@@ -13,7 +13,10 @@ grebe_status pickle_raw(struct pickle *p, const void *bytes, size_t len, grebe_e
     return buf_put(&p->frame, bytes, len, err);
 }
 
-static grebe_status put_byte(struct pickle *p, uint8_t byte, grebe_error *err) { return buf_put_byte(&p->frame, byte, err); }
+static grebe_status put_byte(struct pickle *p, uint8_t byte, grebe_error *err)
+{
+    return buf_put_byte(&p->frame, byte, err);
+}
 
 static grebe_status close_frame(struct pickle *p, grebe_error *err)
 {
@@ -211,7 +214,8 @@ static grebe_status put_digits(struct pickle *p, const char *text, size_t len, g
 
 static grebe_status put_number(struct pickle *p, const struct json_value *v, grebe_error *err)
 {
-    bool is_float = memchr(v->text, '.', v->n) != NULL || memchr(v->text, 'e', v->n) != NULL || memchr(v->text, 'E', v->n) != NULL;
+    bool is_float =
+        memchr(v->text, '.', v->n) != NULL || memchr(v->text, 'e', v->n) != NULL || memchr(v->text, 'E', v->n) != NULL;
     if (!is_float) {
         return put_digits(p, v->text, v->n, err);
     }

@@ -20,8 +20,10 @@ static const char *template_of(const struct map_job *j)
 static grebe_status check_map(struct map_job *j, grebe_error *err)
 {
     const grebe_map_options *m = &j->m;
-    if (m->batch_rows < -1 || m->n_parts < 0 || m->n_parts > PARTS_MAX || m->part < -1 || (m->part >= 0 && m->part >= max_i64(1, m->n_parts))) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "batch_rows %lld, part %d of %d: expected -1 or more rows, a part below the number of parts",
+    if (m->batch_rows < -1 || m->n_parts < 0 || m->n_parts > PARTS_MAX || m->part < -1 ||
+        (m->part >= 0 && m->part >= max_i64(1, m->n_parts))) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "batch_rows %lld, part %d of %d: expected -1 or more rows, a part below the number of parts",
                           (long long)m->batch_rows, (int)m->part, (int)m->n_parts);
     }
     j->batch_rows = m->batch_rows == 0 ? BATCH_ROWS : m->batch_rows < 0 ? INT64_MAX : m->batch_rows;
@@ -163,8 +165,10 @@ static grebe_status plan_parts(struct map_job *j, grebe_error *err)
     struct io_store *store = NULL;
     const char *base = path_base_name(j->path), *dot = strrchr(base, '.');
     char *prefix = str_copy_len(ds->ctx->a, base, (size_t)(dot - base));
-    char *folder = base == j->path ? str_copy(ds->ctx->a, ".") : str_copy_len(ds->ctx->a, j->path, (size_t)(base - j->path));
-    grebe_status st = prefix == NULL || folder == NULL ? mem_fail(err, strlen(j->path), "a path") : io_local_new(ds->ctx, &store, err);
+    char *folder =
+        base == j->path ? str_copy(ds->ctx->a, ".") : str_copy_len(ds->ctx->a, j->path, (size_t)(base - j->path));
+    grebe_status st = prefix == NULL || folder == NULL ? mem_fail(err, strlen(j->path), "a path")
+                                                       : io_local_new(ds->ctx, &store, err);
     if (st == GREBE_OK) {
         f.prefix = prefix;
         f.extension = dot;
@@ -265,8 +269,8 @@ bool map_job_finds(const struct map_job *j, const char *path)
     return !j->is_unknown && path != NULL && transform_finds(&j->t, path);
 }
 
-grebe_status map_job_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct ArrowArray *rows, grebe_map_input *in,
-                          grebe_error *err)
+grebe_status map_job_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct ArrowArray *rows,
+                          grebe_map_input *in, grebe_error *err)
 {
     grebe_status st = transform_check(&j->t, err);
     st = st == GREBE_OK ? dataset_read_rows(j->t.ds, begin, end, j->input, j->n_input, rows, err) : st;

@@ -18,8 +18,8 @@ struct map_job {
     int *input; /* columns that the function gets, shape [n_input] */
     size_t n_input;
     struct ArrowSchema input_schema;
-    bool *is_removed;     /* shape [columns] */
-    int *carried;         /* columns that are kept without being given to the function, shape [n_carried] */
+    bool *is_removed; /* shape [columns] */
+    int *carried;     /* columns that are kept without being given to the function, shape [n_carried] */
     size_t n_carried;
     struct features *given; /* NULL: from the types */
     int64_t batch_rows;
@@ -43,8 +43,8 @@ grebe_status map_job_fingerprint(const struct map_job *j, int32_t i, struct buf 
 /** Whether part i was written before. */
 bool map_job_finds(const struct map_job *j, const char *path);
 /** The rows of a batch as the function gets them; *in borrows rows. */
-grebe_status map_job_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct ArrowArray *rows, grebe_map_input *in,
-                          grebe_error *err);
+grebe_status map_job_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct ArrowArray *rows,
+                          grebe_map_input *in, grebe_error *err);
 void map_job_progress(struct map_job *j, int64_t n);
 
 #endif

@@ -10,8 +10,8 @@ struct merge {
     struct ArrowArray *in;     /* what the function got */
     struct ArrowArray carried; /* columns that it did not get */
     struct ArrowSchema given_schema;
-    struct ArrowArray given;   /* what it gave, normal rows */
-    bool *is_used;             /* shape [columns given] */
+    struct ArrowArray given; /* what it gave, normal rows */
+    bool *is_used;           /* shape [columns given] */
     size_t n, capacity;
     const struct ArrowSchema **types; /* borrowed */
     struct ArrowArray *columns;
@@ -77,9 +77,10 @@ static grebe_status put_untouched(struct merge *m, int column)
         from = m->j->carried[k] == column ? m->carried.children[k] : NULL;
     }
     if (from == NULL || from->length != m->length) {
-        return GREBE_FAIL(m->err, GREBE_ESCHEMA,
-                          "the function gave %lld rows for %lld, but column \"%.64s\" stays: remove it (remove_columns)",
-                          (long long)m->length, (long long)(from != NULL ? from->length : 0), ds->columns[column]);
+        return GREBE_FAIL(
+            m->err, GREBE_ESCHEMA,
+            "the function gave %lld rows for %lld, but column \"%.64s\" stays: remove it (remove_columns)",
+            (long long)m->length, (long long)(from != NULL ? from->length : 0), ds->columns[column]);
     }
     m->types[m->n] = ds->schema.children[column];
     m->is_untouched[m->n] = true;
@@ -139,8 +140,8 @@ static grebe_status finish(struct merge *m, struct map_batch *out)
         out->is_untouched = flags;
         for (size_t i = 0; i < m->n && st == GREBE_OK; i++) {
             if (m->columns[i].length != m->length) {
-                st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "column \"%.64s\": %lld rows, others have %lld", m->types[i]->name,
-                                (long long)m->columns[i].length, (long long)m->length);
+                st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "column \"%.64s\": %lld rows, others have %lld",
+                                m->types[i]->name, (long long)m->columns[i].length, (long long)m->length);
             }
         }
     }
@@ -158,17 +159,20 @@ static grebe_status take_output(struct merge *m, grebe_map_output *given, int64_
     st = schema_check(&m->given_schema, m->err);
     st = st == GREBE_OK ? array_import_rows(m->a, &m->given_schema, &given->rows, &m->given, m->err) : st;
     if (st == GREBE_OK && m->j->m.is_rows_fixed && m->given.n_children > 0 && m->given.length != n_in) {
-        st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave %lld rows for %lld", (long long)m->given.length, (long long)n_in);
+        st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave %lld rows for %lld", (long long)m->given.length,
+                        (long long)n_in);
     }
     for (int64_t i = 0; i < m->given_schema.n_children && st == GREBE_OK; i++) {
         if (given_column(m, m->given_schema.children[i]->name) != (int)i) {
-            st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave column \"%.64s\" twice", m->given_schema.children[i]->name);
+            st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave column \"%.64s\" twice",
+                            m->given_schema.children[i]->name);
         }
     }
     return st;
 }
 
-grebe_status map_batch_make(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct map_batch *out, grebe_error *err)
+grebe_status map_batch_make(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct map_batch *out,
+                            grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct ArrowArray rows = { 0 };
@@ -225,10 +229,14 @@ static bool is_open(const struct feature *f)
     }
 }
 
-bool map_features_are_open(const struct features *f) { return is_open(&f->top); }
+bool map_features_are_open(const struct features *f)
+{
+    return is_open(&f->top);
+}
 
 /* Whether the values fit the feature that the column had. */
-static bool fits(const struct map_job *j, const struct feature *f, const struct ArrowSchema *type, const struct ArrowArray *column)
+static bool fits(const struct map_job *j, const struct feature *f, const struct ArrowSchema *type,
+                 const struct ArrowArray *column)
 {
     struct ArrowArray cast = { 0 };
     struct feature_cast_options o = { .is_trial = true };
@@ -255,7 +263,8 @@ static grebe_status put_over(const grebe_allocator *a, const struct features *fr
     return st;
 }
 
-grebe_status map_batch_features(struct map_job *j, const struct map_batch *b, struct features **features, grebe_error *err)
+grebe_status map_batch_features(struct map_job *j, const struct map_batch *b, struct features **features,
+                                grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_dataset *ds = j->t.ds;
@@ -271,8 +280,9 @@ grebe_status map_batch_features(struct map_job *j, const struct map_batch *b, st
     GREBE_TRY(features_from_schema(a, &plain, true, &own, err));
     for (size_t i = 0; i < n; i++) {
         int column = dataset_find_column(ds, b->schema.children[i]->name);
-        if (column >= 0 && (b->is_untouched[i] ||
-                            (j->m.is_type_kept && fits(j, &ds->features->top.fields[column], b->schema.children[i], b->rows.children[i])))) {
+        if (column >= 0 &&
+            (b->is_untouched[i] || (j->m.is_type_kept && fits(j, &ds->features->top.fields[column],
+                                                              b->schema.children[i], b->rows.children[i])))) {
             names[n_old++] = b->schema.children[i]->name;
         }
     }

@@ -57,7 +57,8 @@ grebe_status map_suffix_check(const char *template, grebe_error *err)
         n_count += p.is_count;
     }
     if (is_bad || n_rank != 1 || n_count != 1 || strchr(template, '/') != NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "suffix_template \"%.80s\": expected {rank} and {num_proc}, each once", template);
+        return GREBE_FAIL(err, GREBE_EINVAL, "suffix_template \"%.80s\": expected {rank} and {num_proc}, each once",
+                          template);
     }
     return GREBE_OK;
 }

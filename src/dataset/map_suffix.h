@@ -2,7 +2,8 @@
 #ifndef GREBE_DATASET_MAP_SUFFIX_H
 #define GREBE_DATASET_MAP_SUFFIX_H
 
-/* What stands behind the name of a part's file: a template with "{rank}" and "{num_proc}", ":05d" behind them allowed. */
+/* What stands behind the name of a part's file: a template with "{rank}" and "{num_proc}", ":05d" behind them allowed.
+ */
 
 #include <stdbool.h>
 

@@ -48,19 +48,22 @@ static struct medium medium_at(const struct ArrowArray *array, int64_t i)
     return m;
 }
 
-static bool is_local_file(const grebe_allocator *a, const struct medium *m, char **path)
+/* The path of a medium that is a file of this machine and has no bytes; NULL with GREBE_OK: it is none. */
+static grebe_status local_file(const grebe_allocator *a, const struct medium *m, char **path, grebe_error *err)
 {
     *path = NULL;
     if (m->has_bytes || !m->has_path || m->path.len == 0) {
-        return false;
+        return GREBE_OK;
     }
     *path = str_copy_len(a, m->path.p, (size_t)m->path.len);
-    if (*path != NULL && path_scheme_len(*path) == 0) {
-        return true;
+    if (*path == NULL) {
+        return mem_fail(err, (size_t)m->path.len, "a path");
     }
-    str_free(a, *path);
-    *path = NULL;
-    return false;
+    if (path_scheme_len(*path) != 0) {
+        str_free(a, *path);
+        *path = NULL;
+    }
+    return GREBE_OK;
 }
 
 /* ---- new columns ---- */
@@ -90,7 +93,8 @@ static grebe_status made_put(struct made_column *c, bool is_valid, const void *b
     return st == GREBE_OK ? buf_put_byte(&c->valid, is_valid, err) : st;
 }
 
-static grebe_status made_finish(const grebe_allocator *a, struct made_column *c, struct ArrowArray *out, grebe_error *err)
+static grebe_status made_finish(const grebe_allocator *a, struct made_column *c, struct ArrowArray *out,
+                                grebe_error *err)
 {
     int64_t n = (int64_t)c->valid.len;
     void *p = NULL;
@@ -133,13 +137,16 @@ static const char *base_of(const struct medium *m, size_t *len)
     return p + begin;
 }
 
-static grebe_status put_medium(struct io_store *store, const struct medium *m, struct made_column *bytes, struct made_column *path,
-                               grebe_error *err)
+static grebe_status put_medium(struct io_store *store, const struct medium *m, struct made_column *bytes,
+                               struct made_column *path, grebe_error *err)
 {
     const grebe_allocator *a = store->ctx->a;
-    grebe_status st;
     char *name = NULL;
-    bool is_read = is_local_file(a, m, &name);
+    grebe_status st = local_file(a, m, &name, err);
+    bool is_read = name != NULL;
+    if (st != GREBE_OK) {
+        return st;
+    }
     if (is_read) {
         struct region *content = NULL;
         st = io_read_all(store, name, INT32_MAX, &content, NULL, err);
@@ -194,7 +201,8 @@ out:
 }
 
 /* A node is replaced in place by one of its own length; children are looked at as a whole. */
-static grebe_status embed_node(struct io_store *store, const struct feature *f, struct ArrowArray *array, grebe_error *err)
+static grebe_status embed_node(struct io_store *store, const struct feature *f, struct ArrowArray *array,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (!media_are_in(f)) {
@@ -222,8 +230,8 @@ grebe_status media_embed(struct io_store *store, const struct features *f, struc
     return st;
 }
 
-static grebe_status count_node(struct io_store *store, const struct feature *f, const struct ArrowArray *array, int64_t *out,
-                               grebe_error *err)
+static grebe_status count_node(struct io_store *store, const struct feature *f, const struct ArrowArray *array,
+                               int64_t *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (!media_are_in(f)) {
@@ -242,21 +250,22 @@ static grebe_status count_node(struct io_store *store, const struct feature *f, 
         struct medium m = medium_at(array, i);
         struct io_info info;
         char *name = NULL;
-        if (is_local_file(store->ctx->a, &m, &name)) {
-            /* a file that is not there is named when it is read */
-            if (io_stat(store, name, &info, NULL) == GREBE_OK && !__builtin_add_overflow(*out, (int64_t)info.id.size_bytes, out)) {
-                str_free(store->ctx->a, name);
-                continue;
-            }
-            str_free(store->ctx->a, name);
+        st = local_file(store->ctx->a, &m, &name, err);
+        if (st != GREBE_OK) {
+            return st;
         }
+        /* a file that is not there is named when it is read */
+        if (name != NULL && io_stat(store, name, &info, NULL) == GREBE_OK &&
+            info.id.size_bytes < (uint64_t)INT64_MAX / 2 - (uint64_t)*out) {
+            *out += (int64_t)info.id.size_bytes;
+        }
+        str_free(store->ctx->a, name);
     }
-    (void)err;
     return st;
 }
 
-grebe_status media_file_bytes(struct io_store *store, const struct features *f, const struct ArrowArray *rows, int64_t *out,
-                              grebe_error *err)
+grebe_status media_file_bytes(struct io_store *store, const struct features *f, const struct ArrowArray *rows,
+                              int64_t *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = 0;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static grebe_status put_row(struct buf *b, int64_t row, grebe_error *err) { return buf_put(b, &row, sizeof row, err); }
+static grebe_status put_row(struct buf *b, int64_t row, grebe_error *err)
+{
+    return buf_put(b, &row, sizeof row, err);
+}
 
 /* Room for n rows at the end of b, which then counts as filled. */
 static grebe_status add_rows(struct buf *b, int64_t n, int64_t **out, grebe_error *err)
@@ -28,8 +31,8 @@ static grebe_status check_size(const char *name, double fraction, int64_t rows, 
         return GREBE_FAIL(err, GREBE_EINVAL, "%s is given as a fraction and as rows", name);
     }
     if (isnan(fraction) || (fraction >= 0 && !(fraction > 0 && fraction < 1))) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s=%g is neither in (0, 1) nor a number of rows from 1 to %lld", name, fraction,
-                          (long long)n - 1);
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s=%g is neither in (0, 1) nor a number of rows from 1 to %lld", name,
+                          fraction, (long long)n - 1);
     }
     if (rows >= 0 && (rows == 0 || rows >= n)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s=%lld is neither a number of rows from 1 to %lld nor in (0, 1)", name,
@@ -38,7 +41,8 @@ static grebe_status check_size(const char *name, double fraction, int64_t rows, 
     return GREBE_OK;
 }
 
-grebe_status order_split_sizes(const grebe_split_options *o, int64_t n, int64_t *n_train, int64_t *n_test, grebe_error *err)
+grebe_status order_split_sizes(const grebe_split_options *o, int64_t n, int64_t *n_train, int64_t *n_test,
+                               grebe_error *err)
 {
     *n_train = *n_test = 0;
     if (n == 0) {
@@ -51,7 +55,8 @@ grebe_status order_split_sizes(const grebe_split_options *o, int64_t n, int64_t 
     if (st != GREBE_OK) {
         return st;
     }
-    bool has_train = o->train_fraction >= 0 || o->train_rows >= 0, has_test = o->test_fraction >= 0 || o->test_rows >= 0;
+    bool has_train = o->train_fraction >= 0 || o->train_rows >= 0,
+         has_test = o->test_fraction >= 0 || o->test_rows >= 0;
     double test_fraction = has_test || has_train ? o->test_fraction : 0.25;
     has_test = has_test || !has_train;
     if (o->train_fraction >= 0 && o->test_fraction >= 0 && o->train_fraction + o->test_fraction > 1) {
@@ -72,16 +77,16 @@ grebe_status order_split_sizes(const grebe_split_options *o, int64_t n, int64_t 
                           (long long)(train + test), (long long)n);
     }
     if (train == 0) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "of %lld rows none is left for the train split (test has %lld)", (long long)n,
-                          (long long)test);
+        return GREBE_FAIL(err, GREBE_EINVAL, "of %lld rows none is left for the train split (test has %lld)",
+                          (long long)n, (long long)test);
     }
     *n_train = train;
     *n_test = test;
     return GREBE_OK;
 }
 
-grebe_status order_split(struct pcg64 *g, int64_t n, int64_t n_train, int64_t n_test, struct buf *train, struct buf *test,
-                         grebe_error *err)
+grebe_status order_split(struct pcg64 *g, int64_t n, int64_t n_train, int64_t n_test, struct buf *train,
+                         struct buf *test, grebe_error *err)
 {
     /* permuted where most of it stays */
     int64_t *all = NULL;
@@ -117,8 +122,9 @@ static int compare_labels(const void *x, const void *y)
 }
 
 /*
- * k things over classes of n_left things each, as near to their shares as whole numbers can be: the floors first, then one more
- * each for the largest remainders; among equal remainders the generator chooses, also where all of them get one.
+ * k things over classes of n_left things each, as near to their shares as whole numbers can be: the floors first, then
+ * one more each for the largest remainders; among equal remainders the generator chooses, also where all of them get
+ * one.
  */
 static grebe_status allot(const grebe_allocator *a, struct pcg64 *g, const int64_t *n_left, size_t n_classes, int64_t k,
                           int64_t *out, grebe_error *err)
@@ -175,11 +181,11 @@ static grebe_status find_classes(const int64_t *labels, int64_t n, struct labell
                                  grebe_error *err)
 {
     for (int64_t i = 0; i < n; i++) {
-        rows[i] = (struct labelled_row){labels[i], i};
+        rows[i] = (struct labelled_row){ labels[i], i };
     }
     qsort(rows, (size_t)n, sizeof *rows, compare_labels);
     for (int64_t i = 0; i < n;) {
-        struct label_class c = {i, 0, 0, 0};
+        struct label_class c = { i, 0, 0, 0 };
         while (i < n && rows[i].label == rows[c.begin].label) {
             i++;
         }
@@ -197,8 +203,8 @@ static grebe_status find_classes(const int64_t *labels, int64_t n, struct labell
 }
 
 /* Train and test rows of every class. */
-static grebe_status allot_classes(const grebe_allocator *a, struct pcg64 *g, struct label_class *classes, size_t n_classes,
-                                  int64_t n_train, int64_t n_test, grebe_error *err)
+static grebe_status allot_classes(const grebe_allocator *a, struct pcg64 *g, struct label_class *classes,
+                                  size_t n_classes, int64_t n_train, int64_t n_test, grebe_error *err)
 {
     int64_t *n_left = mem_alloc(a, 2 * n_classes * sizeof *n_left);
     if (n_left == NULL) {
@@ -223,8 +229,9 @@ out:
     return st;
 }
 
-grebe_status order_split_stratified(const grebe_allocator *a, struct pcg64 *g, const int64_t *labels, int64_t n, int64_t n_train,
-                                    int64_t n_test, struct buf *train, struct buf *test, grebe_error *err)
+grebe_status order_split_stratified(const grebe_allocator *a, struct pcg64 *g, const int64_t *labels, int64_t n,
+                                    int64_t n_train, int64_t n_test, struct buf *train, struct buf *test,
+                                    grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf classes = BUF_INIT(a);
@@ -249,7 +256,8 @@ grebe_status order_split_stratified(const grebe_allocator *a, struct pcg64 *g, c
             GREBE_TRY(put_row(k < c[i].n_train ? train : test, rows[c[i].begin + order[k]].row, err));
         }
     }
-    pcg64_shuffle(g, (int64_t *)(void *)(train->data + train_begin), (int64_t)((train->len - train_begin) / sizeof *order));
+    pcg64_shuffle(g, (int64_t *)(void *)(train->data + train_begin),
+                  (int64_t)((train->len - train_begin) / sizeof *order));
     pcg64_shuffle(g, (int64_t *)(void *)(test->data + test_begin), (int64_t)((test->len - test_begin) / sizeof *order));
 out:
     mem_free(a, rows, (size_t)n * sizeof *rows);
@@ -268,7 +276,8 @@ struct source_rows {
     bool is_exhausted, counts; /* whether its end counts for the rule of stopping */
 };
 
-static grebe_status interleave_in_turn(struct source_rows *s, size_t n, grebe_stop stop, struct buf *rows, grebe_error *err)
+static grebe_status interleave_in_turn(struct source_rows *s, size_t n, grebe_stop stop, struct buf *rows,
+                                       grebe_error *err)
 {
     int64_t rounds = stop == GREBE_STOP_FIRST_EXHAUSTED ? INT64_MAX : 0;
     for (size_t k = 0; k < n; k++) {
@@ -301,7 +310,8 @@ static bool is_at_end(const struct source_rows *s, size_t n, grebe_stop stop)
     return stop == GREBE_STOP_FIRST_EXHAUSTED ? is_any : is_all;
 }
 
-static grebe_status check_chances(const struct source_rows *s, size_t n, const double *p, grebe_stop stop, grebe_error *err)
+static grebe_status check_chances(const struct source_rows *s, size_t n, const double *p, grebe_stop stop,
+                                  grebe_error *err)
 {
     for (size_t k = 0; k < n; k++) {
         if (p[k] > 0 && s[k].n == 0 && stop != GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT) {
@@ -317,8 +327,8 @@ static grebe_status check_chances(const struct source_rows *s, size_t n, const d
     return GREBE_OK;
 }
 
-static grebe_status interleave_drawn(struct pcg64 *g, struct source_rows *s, size_t n, const double *cdf, grebe_stop stop,
-                                     struct buf *rows, grebe_error *err)
+static grebe_status interleave_drawn(struct pcg64 *g, struct source_rows *s, size_t n, const double *cdf,
+                                     grebe_stop stop, struct buf *rows, grebe_error *err)
 {
     bool is_replaced = stop != GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT;
     while (!is_at_end(s, n, stop)) {
@@ -359,7 +369,7 @@ grebe_status order_interleave(const grebe_allocator *a, struct pcg64 *g, const i
     }
     int64_t begin = 0;
     for (size_t k = 0; k < n; k++) {
-        s[k] = (struct source_rows){begin, lengths[k], 0, lengths[k] == 0, true};
+        s[k] = (struct source_rows){ begin, lengths[k], 0, lengths[k] == 0, true };
         begin += lengths[k];
     }
     if (probabilities == NULL) {

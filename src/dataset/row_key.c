@@ -23,8 +23,8 @@ static grebe_status put_float(const struct arrow_type *t, const char *p, struct 
     return buf_put(dst, p, (size_t)t->byte_width, err);
 }
 
-static grebe_status put_list(const struct ArrowSchema *schema, const struct arrow_type *t, const struct ArrowArray *array,
-                             int64_t at, struct buf *dst, grebe_error *err)
+static grebe_status put_list(const struct ArrowSchema *schema, const struct arrow_type *t,
+                             const struct ArrowArray *array, int64_t at, struct buf *dst, grebe_error *err)
 {
     int width = arrow_offset_width(t->kind);
     int64_t begin = at * t->list_size, n = t->list_size;
@@ -72,7 +72,8 @@ grebe_status row_key_put(const struct ArrowSchema *schema, const struct ArrowArr
     default: break;
     }
     if (t.byte_width <= 0 || t.is_dictionary) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": values of its type cannot be compared", schema->name);
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": values of its type cannot be compared",
+                          schema->name);
     }
     return put_float(&t, (const char *)array->buffers[1] + at * t.byte_width, dst, err);
 }

@@ -10,9 +10,9 @@
 
 struct row_set {
     const grebe_allocator *a;
-    struct buf keys;  /* all keys, one after another */
-    struct buf ends;  /* size_t: where each ends */
-    size_t *slots;    /* number of the key + 1; 0: free; shape [mask + 1] */
+    struct buf keys; /* all keys, one after another */
+    struct buf ends; /* size_t: where each ends */
+    size_t *slots;   /* number of the key + 1; 0: free; shape [mask + 1] */
     size_t mask, n;
 };
 

@@ -69,7 +69,10 @@ grebe_status rows_sink_put(struct rows_sink *s, struct ArrowArray *rows, grebe_e
     return st;
 }
 
-int64_t rows_sink_num_rows(const struct rows_sink *s) { return s->n_rows; }
+int64_t rows_sink_num_rows(const struct rows_sink *s)
+{
+    return s->n_rows;
+}
 
 grebe_status rows_sink_finish(struct rows_sink *s, struct dataset_table **out, grebe_error *err)
 {

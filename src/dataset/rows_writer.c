@@ -34,7 +34,8 @@ static grebe_status to_file(void *sink, const void *bytes, size_t len, grebe_err
     return io_write(sink, bytes, len, err);
 }
 
-static grebe_status copy_features(const grebe_allocator *a, const struct features *f, struct features **out, grebe_error *err)
+static grebe_status copy_features(const grebe_allocator *a, const struct features *f, struct features **out,
+                                  grebe_error *err)
 {
     size_t n = f->top.n_fields;
     const char **names = mem_alloc(a, n * sizeof *names);
@@ -95,8 +96,14 @@ void rows_writer_free(struct rows_writer *w)
     mem_free(w->ctx->a, w, sizeof *w);
 }
 
-int64_t rows_writer_num_rows(const struct rows_writer *w) { return w->n_rows; }
-int64_t rows_writer_num_bytes(const struct rows_writer *w) { return w->n_bytes; }
+int64_t rows_writer_num_rows(const struct rows_writer *w)
+{
+    return w->n_rows;
+}
+int64_t rows_writer_num_bytes(const struct rows_writer *w)
+{
+    return w->n_bytes;
+}
 
 /* ---- batches ---- */
 
@@ -219,7 +226,10 @@ out:
     return st;
 }
 
-grebe_status rows_writer_flush(struct rows_writer *w, grebe_error *err) { return write_pending(w, true, err); }
+grebe_status rows_writer_flush(struct rows_writer *w, grebe_error *err)
+{
+    return write_pending(w, true, err);
+}
 
 grebe_status rows_writer_finish(struct rows_writer *w, grebe_error *err)
 {

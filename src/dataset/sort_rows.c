@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers become words whose order as unsigned integers is theirs, and are sorted by radix, least digit first; digits that
- * are the same everywhere cost one look. Texts are merged, compared by their first eight bytes before all of them.
+ * Numbers become words whose order as unsigned integers is theirs, and are sorted by radix, least digit first; digits
+ * that are the same everywhere cost one look. Texts are merged, compared by their first eight bytes before all of them.
  */
 #include "dataset/sort_rows.h"
 
@@ -28,10 +28,11 @@ grebe_status sort_check_type(const struct ArrowSchema *schema, grebe_error *err)
     if (st != GREBE_OK) {
         return st;
     }
-    bool is_known = !t.is_dictionary && (t.kind <= ARROW_DURATION ||
-                                         (t.kind >= ARROW_DECIMAL32 && t.kind <= ARROW_DECIMAL256));
+    bool is_known =
+        !t.is_dictionary && (t.kind <= ARROW_DURATION || (t.kind >= ARROW_DECIMAL32 && t.kind <= ARROW_DECIMAL256));
     return is_known ? GREBE_OK
-                    : GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": values of its type have no order", schema->name);
+                    : GREBE_FAIL(err, GREBE_EUNSUPPORTED, "column \"%.64s\": values of its type have no order",
+                                 schema->name);
 }
 
 /* ---- numbers ---- */
@@ -45,7 +46,8 @@ static uint64_t double_key(double d)
 }
 
 /* Word `part` (0: the lowest) of a value; *is_nan is set for one that is none. */
-static uint64_t number_key(const struct arrow_type *t, const struct ArrowArray *array, int64_t i, int part, bool *is_nan)
+static uint64_t number_key(const struct arrow_type *t, const struct ArrowArray *array, int64_t i, int part,
+                           bool *is_nan)
 {
     const unsigned char *p = array->buffers[1];
     double d;
@@ -121,7 +123,8 @@ static void radix(struct keyed *items, struct keyed *other, int64_t n, uint32_t 
 }
 
 /* Which keys the rows have: by row, word `part`. classes: written with the first part. */
-static bool fill_keys(const struct sort_column *c, const struct arrow_type *t, int part, uint64_t *keys, uint8_t *classes)
+static bool fill_keys(const struct sort_column *c, const struct arrow_type *t, int part, uint64_t *keys,
+                      uint8_t *classes)
 {
     bool has_classes = false;
     int64_t row = 0;
@@ -152,7 +155,8 @@ struct scratch {
     uint32_t (*counts)[N_BUCKETS];
 };
 
-static void sort_numbers(const struct sort_column *c, const struct arrow_type *t, const struct scratch *s, int64_t *order)
+static void sort_numbers(const struct sort_column *c, const struct arrow_type *t, const struct scratch *s,
+                         int64_t *order)
 {
     int64_t n = c->n_rows;
     bool has_classes = false;
@@ -210,7 +214,8 @@ static uint64_t prefix_of(const struct text *t)
     return v;
 }
 
-static bool comes_first(const struct sort_column *c, const struct text *texts, const struct keyed *x, const struct keyed *y)
+static bool comes_first(const struct sort_column *c, const struct text *texts, const struct keyed *x,
+                        const struct keyed *y)
 {
     const struct text *a = &texts[x->row], *b = &texts[y->row];
     if (x->key != y->key && !a->is_null && !b->is_null) {
@@ -268,7 +273,8 @@ static grebe_status sort_texts(const grebe_allocator *a, const struct sort_colum
         const struct ArrowArray *array = &c->batches[b];
         for (int64_t i = 0; i < array->length; i++, row++) {
             texts[row].is_null = array_is_null(array, i);
-            texts[row].bytes = texts[row].is_null ? (struct arrow_bytes){ "", 0 } : arrow_bytes_at(array, t->kind, t->byte_width, i);
+            texts[row].bytes =
+                texts[row].is_null ? (struct arrow_bytes){ "", 0 } : arrow_bytes_at(array, t->kind, t->byte_width, i);
         }
     }
     for (int64_t i = 0; i < c->n_rows; i++) {

@@ -19,8 +19,8 @@ struct sort_column {
 grebe_status sort_check_type(const struct ArrowSchema *schema, grebe_error *err);
 
 /**
- * Put rows in the order of the column; rows that are equal in it keep their order. NaN stands behind every number, nulls
- * behind it (or first, NaN next), whatever the direction.
+ * Put rows in the order of the column; rows that are equal in it keep their order. NaN stands behind every number,
+ * nulls behind it (or first, NaN next), whatever the direction.
  *
  * @param order Shape [n_rows], a permutation.
  */

@@ -68,7 +68,8 @@ grebe_status transform_arg_batch(struct transform *t, grebe_error *err)
                : GREBE_OK;
 }
 
-grebe_status transform_path(struct transform *t, const char *given, const char *suffix, const char **out, grebe_error *err)
+grebe_status transform_path(struct transform *t, const char *given, const char *suffix, const char **out,
+                            grebe_error *err)
 {
     const grebe_dataset *ds = t->ds;
     given = given != NULL ? given : t->o.cache_file;
@@ -104,7 +105,10 @@ bool transform_finds(const struct transform *t, const char *path)
     return is_there;
 }
 
-grebe_status transform_check(struct transform *t, grebe_error *err) { return call_check(&t->call, err); }
+grebe_status transform_check(struct transform *t, grebe_error *err)
+{
+    return call_check(&t->call, err);
+}
 
 void transform_progress(const struct transform *t, const char *phase, int64_t done, int64_t total)
 {
@@ -117,8 +121,8 @@ void transform_progress(const struct transform *t, const char *phase, int64_t do
 /* ---- a data set like the one before ---- */
 
 /* Formatted columns after columns came and went. */
-static grebe_status follow_format(const grebe_dataset *ds, const struct features *f, grebe_dataset_format *out, const char ***owned,
-                                  size_t *n_owned, grebe_error *err)
+static grebe_status follow_format(const grebe_dataset *ds, const struct features *f, grebe_dataset_format *out,
+                                  const char ***owned, size_t *n_owned, grebe_error *err)
 {
     *out = ds->format;
     *owned = NULL;
@@ -180,8 +184,8 @@ out:
 
 /* ---- rows written anew ---- */
 
-/* The file's rows are the result. */
-static grebe_status take_file(struct transform *t, const char *path, const struct features *to, grebe_dataset **out, grebe_error *err)
+grebe_status transform_take_file(struct transform *t, const char *path, const struct features *to, grebe_dataset **out,
+                              grebe_error *err)
 {
     struct derived d = { .are_rows_new = true };
     size_t n = to->top.n_fields;
@@ -194,6 +198,8 @@ static grebe_status take_file(struct transform *t, const char *path, const struc
     }
     grebe_status st = features_project(t->ds->ctx->a, to, names, NULL, n, &d.features, err);
     st = st == GREBE_OK ? dataset_table_of_files(t->ds->ctx, &path, 1, false, &d.table, err) : st;
+    st = st == GREBE_OK ? dataset_check_types(t->ds->ctx, to, dataset_table_schema(d.table), err) : st;
+    st = st == GREBE_OK ? st : error_wrap(err, st, "%s", path);
     if (st == GREBE_OK) {
         st = dataset_derive(t->ds, &d, t->fingerprint, out, err);
     }
@@ -211,7 +217,7 @@ static grebe_status rewrite_all(struct transform *t, struct rows_sink *sink, rew
         struct ArrowArray rows = { 0 }, changed = { 0 };
         int64_t end = dataset_batch_end(ds, row, REWRITE_ROWS);
         st = transform_check(t, err);
-        st = st == GREBE_OK ? dataset_read_rows(ds, row, end, NULL, 0, &rows, err) : st;
+        st = st == GREBE_OK ? dataset_read_some(ds, row, &end, NULL, 0, &rows, err) : st;
         if (st == GREBE_OK && fn != NULL) {
             st = fn(arg, &rows, row, &changed, err);
         } else if (st == GREBE_OK) {
@@ -224,8 +230,8 @@ static grebe_status rewrite_all(struct transform *t, struct rows_sink *sink, rew
     return st;
 }
 
-grebe_status dataset_rewrite(struct transform *t, const struct features *to, rewrite_fn fn, void *arg, grebe_dataset **out,
-                             grebe_error *err)
+grebe_status dataset_rewrite(struct transform *t, const struct features *to, rewrite_fn fn, void *arg,
+                             grebe_dataset **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const char *path = NULL;
@@ -236,7 +242,7 @@ grebe_status dataset_rewrite(struct transform *t, const struct features *to, rew
     const char **names = NULL;
     GREBE_TRY(transform_path(t, NULL, "", &path, err));
     if (transform_finds(t, path)) {
-        return take_file(t, path, to, out, err);
+        return transform_take_file(t, path, to, out, err);
     }
     GREBE_TRY(rows_sink_new(t->ds->ctx, path, to, &o, &sink, err));
     GREBE_TRY(rewrite_all(t, sink, fn, arg, err));

@@ -68,9 +68,9 @@ grebe_status expr_value_type(const struct expr *e, const char *name, struct Arro
 struct column {
     const struct expr_node *root;
     struct ArrowArray *out;
-    uint8_t *bits;   /* validity */
-    char *values;    /* fixed width */
-    int width;       /* bytes of a stored value; 0: bits */
+    uint8_t *bits;    /* validity */
+    char *values;     /* fixed width */
+    int width;        /* bytes of a stored value; 0: bits */
     struct buf bytes; /* of texts */
 };
 
@@ -88,8 +88,9 @@ static grebe_status column_new(struct column *c, const struct expr *e, int64_t l
     }
     memset(p, 0, bitmap_bytes(length));
     c->width = byte_width;
-    size_t len = is_bytes ? ((size_t)length + 1) * 4 : c->root->domain == D_BOOL ? bitmap_bytes(length)
-                                                                                   : (size_t)length * (size_t)byte_width;
+    size_t len = is_bytes                    ? ((size_t)length + 1) * 4
+                 : c->root->domain == D_BOOL ? bitmap_bytes(length)
+                                             : (size_t)length * (size_t)byte_width;
     st = array_alloc_buffer(e->a, c->out, 1, len, &p, err);
     if (st == GREBE_OK) {
         memset(p, 0, len);
@@ -98,7 +99,8 @@ static grebe_status column_new(struct column *c, const struct expr *e, int64_t l
     return st;
 }
 
-static grebe_status put_text(struct column *c, const struct arrow_bytes *b, bool is_valid, int64_t row, grebe_error *err)
+static grebe_status put_text(struct column *c, const struct arrow_bytes *b, bool is_valid, int64_t row,
+                             grebe_error *err)
 {
     grebe_status st = is_valid ? buf_put(&c->bytes, b->p, (size_t)b->len, err) : GREBE_OK;
     if (st == GREBE_OK && c->bytes.len > INT32_MAX) {
@@ -128,9 +130,7 @@ static grebe_status put_chunk(struct column *c, const struct eval *ev, grebe_err
             break;
         }
         case D_BYTES: st = put_text(c, (const struct arrow_bytes *)v->data + i, is_valid, row, err); break;
-        case D_DECIMAL:
-            memcpy(c->values + row * 32, (const struct decimal256 *)v->data + i, 32);
-            break;
+        case D_DECIMAL: memcpy(c->values + row * 32, (const struct decimal256 *)v->data + i, 32); break;
         default:
             if (is_valid && c->width == 4) {
                 int32_t narrow = (int32_t)((const int64_t *)v->data)[i];

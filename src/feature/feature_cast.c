@@ -180,7 +180,8 @@ grebe_status cast_value(const struct caster *c, const struct ArrowSchema *to, co
     if (arrow_kind_is_text(t.kind) && is_primitive(f.kind)) {
         return c->o->is_trial ? no_cast(c, to, s) : cast_to_text(c, to, s, array, out);
     }
-    if (arrow_kind_is_text(f.kind) && is_primitive(t.kind)) {
+    bool is_bytes = arrow_kind_is_bytes(f.kind) || arrow_kind_is_view(f.kind);
+    if (is_bytes && is_primitive(t.kind)) {
         st = cast_from_text(c, to, s, array, &is_known, out);
         if (is_known) {
             return st;
@@ -221,7 +222,8 @@ static grebe_status cast_array(const struct caster *c, const struct feature *f, 
                                const struct ArrowArray *array, struct ArrowArray *out)
 {
     struct feature levels[6];
-    levels[f->n_dims] = (struct feature){ .kind = FEATURE_VALUE, .type_name = "Value", .name = "", .dtype = f->dtype, .length = -1 };
+    levels[f->n_dims] = (struct feature){ .kind = FEATURE_VALUE, .type_name = "Value", .name = "", .dtype = f->dtype,
+                                          .length = -1 };
     for (int i = 0; i < f->n_dims; i++) {
         levels[i] = (struct feature){ .kind = FEATURE_LIST, .type_name = "List", .name = "", .length = -1,
                                       .child = &levels[i + 1] };

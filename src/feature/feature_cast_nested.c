@@ -194,6 +194,27 @@ out:
     return st;
 }
 
+/* As cast_compacted for lists of one length: elements below a null list become null. */
+static grebe_status cast_fixed_with_nulls(const struct caster *c, const struct feature *f, const struct ArrowSchema *s,
+                                          const struct lists *l, const struct ArrowArray *elements, struct ArrowArray *out)
+{
+    grebe_status st = GREBE_OK;
+    struct ArrowArray gathered = { 0 };
+    GREBE_TRY(gather_elements(c, l, l->size, s->children[0], elements, &gathered));
+    GREBE_TRY(array_new(c->a, l->array->length, 2, 1, out, c->err));
+    GREBE_TRY(cast_validity(c, l->array, out));
+    GREBE_TRY(put_offsets(c, l, f->kind == FEATURE_LARGE_LIST ? 8 : 4, out));
+    st = cast_owned(c, f->child, s->children[0], &gathered, out->children[0]);
+out:
+    if (gathered.release != NULL) {
+        array_release(&gathered);
+    }
+    if (st != GREBE_OK) {
+        array_release(out);
+    }
+    return st;
+}
+
 /* Elements below null lists would be looked at: lists gathered anew have none. */
 static grebe_status cast_compacted(const struct caster *c, const struct feature *f, const struct ArrowSchema *s,
                                    const struct ArrowArray *array, struct ArrowArray *out)
@@ -234,7 +255,8 @@ grebe_status cast_list(const struct caster *c, const struct feature *f, const st
     if (!arrow_kind_is_list(t.kind) && t.kind != ARROW_FIXED_LIST) {
         return cast_refused(c, f, s);
     }
-    if (f->length < 0 && array_null_count(array) > 0) {
+    bool has_nulls = array_null_count(array) > 0;
+    if (f->length < 0 && has_nulls && t.kind != ARROW_FIXED_LIST) {
         return cast_compacted(c, f, s, array, out);
     }
     lists_of(&t, array, &l);
@@ -242,6 +264,8 @@ grebe_status cast_list(const struct caster *c, const struct feature *f, const st
     elements.offset += l.begin;
     elements.length = l.end - l.begin;
     elements.null_count = -1;
-    st = f->length >= 0 ? cast_to_fixed(c, f, s, &l, &elements, out) : cast_to_offsets(c, f, s, &l, &elements, out);
-    return st;
+    if (f->length >= 0) {
+        return cast_to_fixed(c, f, s, &l, &elements, out);
+    }
+    return has_nulls ? cast_fixed_with_nulls(c, f, s, &l, &elements, out) : cast_to_offsets(c, f, s, &l, &elements, out);
 }

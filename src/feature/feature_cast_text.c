@@ -150,7 +150,8 @@ static bool to_integer(const char *s, size_t len, bool is_signed, int64_t *out)
     if (len > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') && len <= 18) {
         for (size_t i = 2; i < len; i++) {
             char ch = ascii_lower(s[i]);
-            unsigned digit = ch >= '0' && ch <= '9' ? (unsigned)(ch - '0') : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a' + 10) : 16;
+            bool is_letter = ch >= 'a' && ch <= 'f';
+            unsigned digit = ch >= '0' && ch <= '9' ? (unsigned)(ch - '0') : is_letter ? (unsigned)(ch - 'a' + 10) : 16;
             if (digit == 16) {
                 return false;
             }

@@ -12,7 +12,8 @@ struct feature_member {
     const char *absent; /* as JSON */
 };
 
-/** Members of the type in the order in which they are written, "decode" among them, ended by a NULL name; NULL: the type is not known. */
+/** Members of the type in the order in which they are written, "decode" among them, ended by a NULL name; NULL: the type
+ *  is not known. */
 const struct feature_member *feature_members(const char *type_name);
 
 /** New features with an empty arena and no columns. */
@@ -31,7 +32,7 @@ const struct feature *feature_field(const struct feature *f, const char *name);
 grebe_status feature_schema(const grebe_allocator *a, const struct feature *f, const char *name, struct ArrowSchema *out,
                             grebe_error *err);
 
-/** A list of `children` nodes' schema: format with one child named "item". child is moved in on success. */
+/** A list by its format, with one child, which gets the name "item" and is moved in on success. */
 grebe_status feature_list_schema(const grebe_allocator *a, const char *format, const char *name, struct ArrowSchema *child,
                                  struct ArrowSchema *out, grebe_error *err);
 

@@ -59,7 +59,8 @@ struct translator {
 
 static grebe_status no_memory(const struct translator *t) { return mem_fail(t->err, 64, "features"); }
 
-#define FAIL_NODE(t, node, ...) error_wrap((t)->err, GREBE_FAIL((t)->err, GREBE_EINVAL, __VA_ARGS__), "%u:%u", (node)->line, (node)->column)
+#define FAIL_NODE(t, node, ...) \
+    error_wrap((t)->err, GREBE_FAIL((t)->err, GREBE_EINVAL, __VA_ARGS__), "%u:%u", (node)->line, (node)->column)
 
 static grebe_status text_value(const struct translator *t, const char *s, size_t n, struct json_value *out)
 {
@@ -132,8 +133,9 @@ static grebe_status class_value(const struct translator *t, const struct yaml_pa
         const struct yaml_pair *m = &p->value.pairs[i];
         members[i].key = m->key.text;
         members[i].key_len = m->key.n;
-        GREBE_TRY(is_label && strcmp(m->key.text, "names") == 0 ? label_names(t, &m->value, &members[i].value)
-                                                                : yaml_tree_to_json(t->ar, &m->value, &members[i].value, t->err));
+        bool is_names = is_label && strcmp(m->key.text, "names") == 0;
+        GREBE_TRY(is_names ? label_names(t, &m->value, &members[i].value)
+                           : yaml_tree_to_json(t->ar, &m->value, &members[i].value, t->err));
     }
     members[n].key = "_type";
     members[n].key_len = 5;
@@ -177,7 +179,8 @@ static grebe_status list_value(const struct translator *t, const struct yaml_tre
         bool is_child = strcmp(p->key.text, key) == 0;
         m->key = is_child ? "feature" : p->key.text;
         m->key_len = strlen(m->key);
-        GREBE_TRY(is_child ? node_value(t, &p->value, depth + 1, &m->value) : yaml_tree_to_json(t->ar, &p->value, &m->value, t->err));
+        GREBE_TRY(is_child ? node_value(t, &p->value, depth + 1, &m->value)
+                           : yaml_tree_to_json(t->ar, &p->value, &m->value, t->err));
     }
     struct json_member *last = &members[out->n++];
     last->key = "_type";

@@ -29,9 +29,10 @@ static size_t folder_len(struct io_store *store, const char *uri, const char **s
 {
     size_t whole = strlen(uri);
     const char *hash = strrchr(uri, '#');
-    size_t lens[2] = {whole, hash == NULL ? 0 : (size_t)(hash - uri)};
+    size_t lens[2] = { whole, hash == NULL ? 0 : (size_t)(hash - uri) };
     for (int i = 0; i < 2; i++) {
-        if (lens[i] > 0 && (has_file(store, uri, lens[i], "state.json") || has_file(store, uri, lens[i], "dataset_dict.json"))) {
+        if (lens[i] > 0 &&
+            (has_file(store, uri, lens[i], "state.json") || has_file(store, uri, lens[i], "dataset_dict.json"))) {
             *split = i == 0 ? NULL : hash + 1;
             return lens[i];
         }
@@ -45,8 +46,8 @@ bool source_is_dataset(struct io_store *store, const char *uri)
     return folder_len(store, uri, &split) > 0;
 }
 
-static grebe_status choose_split(const grebe_dataset_dict *dict, const char *folder, const char *split, const grebe_dataset **out,
-                                 grebe_error *err)
+static grebe_status choose_split(const grebe_dataset_dict *dict, const char *folder, const char *split,
+                                 const grebe_dataset **out, grebe_error *err)
 {
     char names[256] = "";
     size_t n = grebe_dataset_dict_len(dict);
@@ -62,12 +63,13 @@ static grebe_status choose_split(const grebe_dataset_dict *dict, const char *fol
             strcat(names, name);
         }
     }
-    return split == NULL ? GREBE_FAIL(err, GREBE_EINVAL, "%s: expected one split, %s#SPLIT, of: %s", folder, folder, names)
-                         : GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: expected a split of: %s, found \"%s\"", folder, names, split);
+    return split == NULL
+               ? GREBE_FAIL(err, GREBE_EINVAL, "%s: expected one split, %s#SPLIT, of: %s", folder, folder, names)
+               : GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: expected a split of: %s, found \"%s\"", folder, names, split);
 }
 
-grebe_status source_dataset_open(grebe_context *ctx, struct io_store *store, const char *uri, struct source_dataset **out,
-                                 grebe_error *err)
+grebe_status source_dataset_open(grebe_context *ctx, struct io_store *store, const char *uri,
+                                 struct source_dataset **out, grebe_error *err)
 {
     const char *split = NULL;
     const grebe_dataset *ds = NULL;
@@ -111,7 +113,7 @@ int64_t source_dataset_rows(const struct source_dataset *d)
 /* Without what the file says of features: rows of any source have plain schemas. */
 grebe_status source_dataset_schema(struct source_dataset *d, struct ArrowSchema *out, grebe_error *err)
 {
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     grebe_status st = grebe_dataset_scan(d->ds, NULL, 0, 0, NULL, &rows, err);
     st = st == GREBE_OK ? stream_schema(&rows, out, err) : st;
     stream_release(&rows);
@@ -133,17 +135,18 @@ static bool are_known(const grebe_dataset_info *info, const grebe_scan_options *
     return true;
 }
 
-grebe_status source_dataset_scan(struct source_dataset *d, const grebe_scan_options *options, struct ArrowArrayStream *out,
-                                 grebe_error *err)
+grebe_status source_dataset_scan(struct source_dataset *d, const grebe_scan_options *options,
+                                 struct ArrowArrayStream *out, grebe_error *err)
 {
     grebe_scan_options o = GREBE_SCAN_OPTIONS_INIT;
-    struct ArrowArrayStream rows = {0};
+    struct ArrowArrayStream rows = { 0 };
     grebe_dataset_info info;
     grebe_dataset_get_info(d->ds, &info);
     grebe_status st = options == NULL ? GREBE_OK : options_copy(&o, sizeof o, options, err);
     if (st == GREBE_OK) {
         bool is_chosen = o.columns != NULL && o.n_columns > 0 && o.where == NULL && are_known(&info, &o);
-        st = grebe_dataset_scan(d->ds, is_chosen ? o.columns : NULL, is_chosen ? o.n_columns : 0, 0, o.call, &rows, err);
+        st =
+            grebe_dataset_scan(d->ds, is_chosen ? o.columns : NULL, is_chosen ? o.n_columns : 0, 0, o.call, &rows, err);
     }
     st = st == GREBE_OK ? select_stream(d->ctx, &rows, &o, out, err) : st;
     stream_release(&rows);

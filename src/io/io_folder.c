@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,8 +25,9 @@ static grebe_status sync_parent(const grebe_allocator *a, const char *path, greb
         close(fd);
     }
     str_free(a, parent);
-    return failed == 0 ? GREBE_OK
-                       : GREBE_FAIL_SYS(err, GREBE_EUNKNOWN_OUTCOME, failed, "%s: is named, its folder cannot be synced", path);
+    return failed == 0
+               ? GREBE_OK
+               : GREBE_FAIL_SYS(err, GREBE_EUNKNOWN_OUTCOME, failed, "%s: is named, its folder cannot be synced", path);
 }
 
 grebe_status io_folder_publish(const char *made, const char *path, bool is_durable, bool *was_there, grebe_error *err)
@@ -57,6 +60,17 @@ grebe_status io_folder_publish(const char *made, const char *path, bool is_durab
     return is_durable ? sync_parent(mem_system(), path, err) : GREBE_OK;
 }
 
+grebe_status io_folder_resolve(const char *path, struct buf *dst, grebe_error *err)
+{
+    char real[PATH_MAX];
+    const char *found = realpath(path, real);
+    if (found == NULL && errno != ENOENT) {
+        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot be found", path);
+    }
+    found = found != NULL ? found : path;
+    return buf_put(dst, found, strlen(found) + 1, err);
+}
+
 struct removal {
     struct io_store *store;
     const char *path;
@@ -72,7 +86,7 @@ static grebe_status remove_entry(void *arg, const char *name, enum io_kind kind,
     grebe_status st = buf_printf(&path, err, "%s/%s", r->path, name);
     if (st == GREBE_OK) {
         const char *text = buf_text(&path);
-        st = text == NULL ? mem_fail(err, path.len, name)
+        st = text == NULL        ? mem_fail(err, path.len, name)
              : kind == IO_FOLDER ? remove_tree(r->store, text, r->depth + 1, err)
                                  : io_remove(r->store, text, err);
     }
@@ -93,9 +107,13 @@ static grebe_status remove_tree(struct io_store *s, const char *path, int depth,
 
 grebe_status io_folder_remove(struct io_store *s, const char *path, grebe_error *err)
 {
-    struct io_info info;
-    if (io_stat(s, path, &info, NULL) == GREBE_ENOTFOUND) {
-        return GREBE_OK;
+    struct stat info;
+    if (lstat(path, &info) != 0) {
+        return errno == ENOENT ? GREBE_OK
+                               : GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot be removed", path);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return io_remove(s, path, err);
     }
     return remove_tree(s, path, 0, err);
 }

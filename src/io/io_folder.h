@@ -14,6 +14,9 @@
  */
 grebe_status io_folder_publish(const char *made, const char *path, bool is_durable, bool *was_there, grebe_error *err);
 
+/** Where a folder really is, links followed; a path at which nothing is stays as it is. Appended to dst with a NUL. */
+grebe_status io_folder_resolve(const char *path, struct buf *dst, grebe_error *err);
+
 /** A folder and everything in it; links are removed, not followed. GREBE_OK also when it is not there. */
 grebe_status io_folder_remove(struct io_store *s, const char *path, grebe_error *err);
 

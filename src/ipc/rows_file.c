@@ -11,15 +11,18 @@ struct opened {
     struct rows_file head;
     atomic_uint refs;
     struct region *region;
-    struct ipc_file *file;        /* NULL: batches are held */
-    size_t *places;               /* shape [n_batches]: of a batch with rows among all of the file */
-    int64_t *begin;               /* shape [n_batches + 1] */
-    struct array_shared **held;   /* shape [n_batches]: a stream whose dictionaries change, read from front to back */
-    size_t capacity;              /* of the three above */
-    bool *is_plain;               /* shape [columns]: types of the file are those of head.schema */
+    struct ipc_file *file;      /* NULL: batches are held */
+    size_t *places;             /* shape [n_batches]: of a batch with rows among all of the file */
+    int64_t *begin;             /* shape [n_batches + 1] */
+    struct array_shared **held; /* shape [n_batches]: a stream whose dictionaries change, read from front to back */
+    size_t capacity;            /* of the three above */
+    bool *is_plain;             /* shape [columns]: types of the file are those of head.schema */
 };
 
-static struct opened *opened_of(struct rows_file *f) { return (struct opened *)f; }
+static struct opened *opened_of(struct rows_file *f)
+{
+    return (struct opened *)f;
+}
 
 /* ---- opening ---- */
 
@@ -165,16 +168,15 @@ static grebe_status map_file(struct opened *o, bool in_memory, grebe_error *err)
             GREBE_TRY(region_new(o->head.ctx->a, 0, &o->region, err));
         }
     }
-    if (o->region->len == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
-    }
 out:
     io_close(file);
     io_store_free(store);
     return st;
 }
 
-grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out, grebe_error *err)
+/* region NULL: the file is mapped or read. */
+static grebe_status open_named(grebe_context *ctx, const char *path, struct region *region, bool in_memory,
+                               struct rows_file **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;
@@ -189,7 +191,15 @@ grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory
         st = mem_fail(err, strlen(path), path);
         goto out;
     }
-    GREBE_TRY(map_file(o, in_memory, err));
+    if (region != NULL) {
+        o->region = region_keep(region);
+    } else {
+        GREBE_TRY(map_file(o, in_memory, err));
+    }
+    if (o->region->len == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
+        goto out;
+    }
     GREBE_TRY(open_region(o, err));
     *out = &o->head;
     o = NULL;
@@ -200,6 +210,18 @@ out:
         st = is_named ? st : error_wrap(err, st, "%s", path);
     }
     return st;
+}
+
+grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out,
+                            grebe_error *err)
+{
+    return open_named(ctx, path, NULL, in_memory, out, err);
+}
+
+grebe_status rows_file_of_region(grebe_context *ctx, const char *name, struct region *region, struct rows_file **out,
+                                 grebe_error *err)
+{
+    return open_named(ctx, name, region, true, out, err);
 }
 
 struct rows_file *rows_file_keep(struct rows_file *f)
@@ -244,8 +266,8 @@ static grebe_status view_held(struct opened *o, size_t i, const int *columns, si
         return mem_fail(err, n * sizeof *views, "columns");
     }
     for (size_t k = 0; k < n && st == GREBE_OK; k++) {
-        st = array_view(o->held[i], rows->children[columns != NULL ? (size_t)columns[k] : k], 0, rows->length, &views[k],
-                        err);
+        st = array_view(o->held[i], rows->children[columns != NULL ? (size_t)columns[k] : k], 0, rows->length,
+                        &views[k], err);
     }
     if (st == GREBE_OK) {
         st = array_struct(a, rows->length, views, n, out, err);
@@ -309,4 +331,7 @@ grebe_status rows_file_batch(struct rows_file *f, size_t i, const int *columns, 
     return error_wrap(err, st, "%s", f->path);
 }
 
-struct region *rows_file_bytes(const struct rows_file *f) { return ((const struct opened *)f)->region; }
+struct region *rows_file_bytes(const struct rows_file *f)
+{
+    return ((const struct opened *)f)->region;
+}

@@ -22,6 +22,9 @@ struct rows_file {
 
 /** @param in_memory Read instead of mapped. GREBE_ECORRUPT naming file and offset. */
 grebe_status rows_file_open(grebe_context *ctx, const char *path, bool in_memory, struct rows_file **out, grebe_error *err);
+/** Bytes in memory, of which a reference is taken; name: for messages. */
+grebe_status rows_file_of_region(grebe_context *ctx, const char *name, struct region *region, struct rows_file **out,
+                                 grebe_error *err);
 struct rows_file *rows_file_keep(struct rows_file *f);
 void rows_file_drop(struct rows_file *f); /* NULL accepted */
 

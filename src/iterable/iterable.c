@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public object: sources shuffled, cut and joined. What is done to rows: iterable_apply.c; reading: iterable_iterator.c. */
+/* The public object: sources shuffled, cut and joined. What is done to rows: iterable_apply.c; reading:
+ * iterable_iterator.c. */
 #include "iterable/iterable_internal.h"
 
 #include <string.h>
@@ -78,15 +79,22 @@ int64_t grebe_iterable_num_shards(const grebe_iterable *it)
     }
     return it->n_workers > 0 ? shard_run_of(n, it->n_workers, it->worker, false).count : n;
 }
-int64_t grebe_iterable_epoch(const grebe_iterable *it) { return it->epoch; }
-const char *grebe_iterable_features(const grebe_iterable *it) { return it->features_json; }
+int64_t grebe_iterable_epoch(const grebe_iterable *it)
+{
+    return it->epoch;
+}
+const char *grebe_iterable_features(const grebe_iterable *it)
+{
+    return it->features_json;
+}
 
 /* A copy of the features; NULL stays NULL. */
 static grebe_status same_features(const grebe_iterable *it, struct features **out, grebe_error *err)
 {
     *out = NULL;
-    return it->features == NULL ? GREBE_OK
-                                : features_from_json(it->ctx->a, it->features_json, strlen(it->features_json), out, err);
+    return it->features == NULL
+               ? GREBE_OK
+               : features_from_json(it->ctx->a, it->features_json, strlen(it->features_json), out, err);
 }
 
 /* Another tree over the same columns. root: moved in, also on failure. */
@@ -107,7 +115,7 @@ static grebe_status same_columns(const grebe_iterable *it, grebe_status st, stru
 
 /* ---- shuffle ---- */
 
-static grebe_status seed_rng(grebe_context *ctx, grebe_seed seed, struct pcg64 *out, grebe_error *err)
+grebe_status iterable_seed(grebe_context *ctx, grebe_seed seed, struct pcg64 *out, grebe_error *err)
 {
     uint32_t drawn[4];
     if (seed.n == 0) {
@@ -115,13 +123,13 @@ static grebe_status seed_rng(grebe_context *ctx, grebe_seed seed, struct pcg64 *
         if (st != GREBE_OK) {
             return st;
         }
-        seed = (grebe_seed){drawn, 4};
+        seed = (grebe_seed){ drawn, 4 };
     }
     return pcg64_seed(ctx->a, seed.words, seed.n, out, err);
 }
 
-grebe_status grebe_iterable_shuffle(const grebe_iterable *it, const grebe_iterable_shuffle_options *options, grebe_iterable **out,
-                                    grebe_error *err)
+grebe_status grebe_iterable_shuffle(const grebe_iterable *it, const grebe_iterable_shuffle_options *options,
+                                    grebe_iterable **out, grebe_error *err)
 {
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     struct pcg64 g;
@@ -134,7 +142,7 @@ grebe_status grebe_iterable_shuffle(const grebe_iterable *it, const grebe_iterab
         st = GREBE_FAIL(err, GREBE_EINVAL, "a shuffle needs a buffer of 1 row or more, and 1 shard or more in it");
         goto out;
     }
-    GREBE_TRY(seed_rng(it->ctx, o.seed, &g, err));
+    GREBE_TRY(iterable_seed(it->ctx, o.seed, &g, err));
     if (node_is_shufflable(root)) {
         GREBE_TRY(node_shuffle(root, &g, &next, err));
         node_drop(root);
@@ -190,8 +198,8 @@ static grebe_status check_part(const char *what, int64_t i, int64_t n, grebe_err
                : GREBE_FAIL(err, GREBE_EINVAL, "%s %lld of %lld is not there", what, (long long)i, (long long)n);
 }
 
-grebe_status grebe_iterable_shard(const grebe_iterable *it, int64_t n, int64_t index, bool is_contiguous, grebe_iterable **out,
-                                  grebe_error *err)
+grebe_status grebe_iterable_shard(const grebe_iterable *it, int64_t n, int64_t index, bool is_contiguous,
+                                  grebe_iterable **out, grebe_error *err)
 {
     struct node *root = NULL;
     grebe_status st = check_part("shard", index, n, err);
@@ -224,8 +232,8 @@ grebe_status grebe_iterable_split_by_node(const grebe_iterable *it, int64_t rank
         st = GREBE_FAIL(err, GREBE_ELIMIT, "too many nodes");
     }
     if (st == GREBE_OK && how == GREBE_NODE_SHARDS && node_n_shards(it->root) < all) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%lld shards cannot be split among %lld nodes", (long long)node_n_shards(it->root),
-                        (long long)all);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%lld shards cannot be split among %lld nodes",
+                        (long long)node_n_shards(it->root), (long long)all);
     }
     if (st == GREBE_OK) {
         st = same_stream(it, out, err);
@@ -238,7 +246,8 @@ grebe_status grebe_iterable_split_by_node(const grebe_iterable *it, int64_t rank
     return st;
 }
 
-grebe_status grebe_iterable_for_worker(const grebe_iterable *it, int64_t id, int64_t n, grebe_iterable **out, grebe_error *err)
+grebe_status grebe_iterable_for_worker(const grebe_iterable *it, int64_t id, int64_t n, grebe_iterable **out,
+                                       grebe_error *err)
 {
     *out = NULL;
     grebe_status st = check_part("worker", id, n, err);
@@ -266,7 +275,8 @@ grebe_status grebe_iterable_set_epoch(const grebe_iterable *it, int64_t epoch, g
     return st;
 }
 
-grebe_status grebe_iterable_with_formatted(const grebe_iterable *it, bool is_formatted, grebe_iterable **out, grebe_error *err)
+grebe_status grebe_iterable_with_formatted(const grebe_iterable *it, bool is_formatted, grebe_iterable **out,
+                                           grebe_error *err)
 {
     grebe_status st = same_stream(it, out, err);
     if (st == GREBE_OK) {
@@ -282,7 +292,8 @@ grebe_status grebe_iterable_prefetch(const grebe_iterable *it, int32_t batches, 
     if (batches < 0) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%d batches cannot be read ahead", batches);
     }
-    grebe_status st = batches == 0 ? (root = node_keep(it->root), GREBE_OK) : prefetch_new(it->root, batches, &root, err);
+    grebe_status st =
+        batches == 0 ? (root = node_keep(it->root), GREBE_OK) : prefetch_new(it->root, batches, &root, err);
     return same_columns(it, st, root, out, err);
 }
 
@@ -307,7 +318,8 @@ grebe_status iterable_pass(const grebe_iterable *it, struct node **out, bool *ar
     if (it->world > 0) {
         int64_t n = node_n_shards(root);
         if (it->how == GREBE_NODE_SHARDS && n < it->world) {
-            st = GREBE_FAIL(err, GREBE_EINVAL, "%lld shards cannot be split among %lld nodes", (long long)n, (long long)it->world);
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%lld shards cannot be split among %lld nodes", (long long)n,
+                            (long long)it->world);
             goto out;
         }
         bool by_shards = it->how == GREBE_NODE_SHARDS || (it->how == GREBE_NODE_AUTO && n % it->world == 0);
@@ -339,8 +351,8 @@ grebe_status iterable_resolve(const grebe_iterable *it, struct features **out, g
     }
     const grebe_allocator *a = it->ctx->a;
     grebe_iterator *iter = NULL;
-    struct ArrowArray rows = {0};
-    struct ArrowSchema schema = {0};
+    struct ArrowArray rows = { 0 };
+    struct ArrowSchema schema = { 0 };
     grebe_status st = GREBE_OK;
     *out = NULL;
     GREBE_TRY(grebe_iterator_new(it, NULL, NULL, &iter, err));
@@ -355,140 +367,4 @@ out:
     schema_release(&schema);
     grebe_iterator_free(iter);
     return st;
-}
-
-/* ---- several streams ---- */
-
-/* Features of both: GREBE_ESCHEMA where they differ in more than that one knows no type. */
-static grebe_status meet_features(const grebe_allocator *a, struct features **all, const struct features *more, grebe_error *err)
-{
-    struct features *joined = NULL;
-    struct buf names = BUF_INIT(a);
-    grebe_status st = GREBE_OK;
-    for (size_t i = 0; i < more->top.n_fields; i++) {
-        const struct feature *x = &more->top.fields[i], *known = features_find(*all, x->name);
-        bool is_null = x->kind == FEATURE_VALUE && strcmp(x->dtype, "null") == 0;
-        bool was_null = known != NULL && known->kind == FEATURE_VALUE && strcmp(known->dtype, "null") == 0;
-        if (known != NULL && !is_null && !was_null && !feature_equal(x, known)) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "column \"%s\" has two types", x->name);
-            goto out;
-        }
-        if (known == NULL || !is_null) {
-            GREBE_TRY(buf_put(&names, &x->name, sizeof x->name, err));
-        }
-    }
-    struct features *some = NULL;
-    GREBE_TRY(features_project(a, more, (const char *const *)(const void *)names.data, NULL, names.len / sizeof(char *), &some, err));
-    st = features_merge(a, *all, some, &joined, err);
-    features_free(some);
-    GREBE_TRY(st);
-    features_free(*all);
-    *all = joined;
-out:
-    buf_release(&names);
-    return st;
-}
-
-/* Nodes of the streams, cast to features that they share. kids: shape [n], written. */
-static grebe_status unite(const grebe_iterable *const *its, size_t n, int32_t axis, struct node **kids, struct features **all,
-                          grebe_error *err)
-{
-    const grebe_allocator *a = its[0]->ctx->a;
-    struct features *one = NULL;
-    grebe_status st = features_from_json(a, "{}", 2, all, err);
-    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        st = iterable_resolve(its[i], &one, err);
-        for (size_t k = 0; st == GREBE_OK && axis == 1 && k < one->top.n_fields; k++) {
-            if (features_find(*all, one->top.fields[k].name) != NULL) {
-                st = GREBE_FAIL(err, GREBE_EINVAL, "two streams side by side have a column \"%s\"", one->top.fields[k].name);
-            }
-        }
-        if (st == GREBE_OK) {
-            st = meet_features(a, all, one, err);
-        }
-        features_free(one);
-        one = NULL;
-    }
-    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        bool is_same = axis == 1 || (its[i]->features != NULL && feature_equal(&its[i]->features->top, &(*all)->top));
-        if (is_same) {
-            kids[i] = node_keep(its[i]->root);
-        } else {
-            st = cast_new(its[i]->root, *all, iterable_is_typed(its[i]), &kids[i], err);
-        }
-    }
-    return st;
-}
-
-static grebe_status check_streams(const grebe_iterable *const *its, size_t n, grebe_error *err)
-{
-    if (n == 0) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "no streams to join");
-    }
-    for (size_t i = 1; i < n; i++) {
-        if (its[i]->world != its[0]->world || its[i]->rank != its[0]->rank || its[i]->n_workers != its[0]->n_workers) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "stream %zu is split among other nodes than the first", i);
-        }
-    }
-    return GREBE_OK;
-}
-
-struct joining {
-    int32_t axis; /* 0, 1; 2: interleave */
-    const double *probabilities;
-    const struct pcg64 *g;
-    grebe_stop stop;
-};
-
-static grebe_status join_streams(const grebe_iterable *const *its, size_t n, const struct joining *j, grebe_iterable **out,
-                                 grebe_error *err)
-{
-    *out = NULL;
-    grebe_status st = check_streams(its, n, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    grebe_context *ctx = its[0]->ctx;
-    struct node **kids = mem_alloc_zero(ctx->a, n * sizeof *kids), *root = NULL;
-    struct features *features = NULL;
-    if (kids == NULL) {
-        return mem_fail(err, n * sizeof *kids, "streams");
-    }
-    GREBE_TRY(unite(its, n, j->axis, kids, &features, err));
-    if (j->axis == 2) {
-        GREBE_TRY(cycle_new(ctx, kids, n, j->probabilities, j->g, j->stop, &root, err));
-    } else {
-        GREBE_TRY(j->axis == 0 ? chain_new(ctx, kids, n, &root, err) : beside_new(ctx, kids, n, &root, err));
-    }
-    st = iterable_new(ctx, its[0], root, features, true, out, err);
-    features = NULL;
-out:
-    features_free(features);
-    for (size_t i = 0; i < n; i++) {
-        node_drop(kids[i]);
-    }
-    mem_free(ctx->a, kids, n * sizeof *kids);
-    return st;
-}
-
-grebe_status grebe_iterable_concatenate(const grebe_iterable *const *its, size_t n, int32_t axis, grebe_iterable **out,
-                                        grebe_error *err)
-{
-    if (axis != 0 && axis != 1) {
-        *out = NULL;
-        return GREBE_FAIL(err, GREBE_EINVAL, "axis %d: expected 0 or 1", axis);
-    }
-    return join_streams(its, n, &(struct joining){axis, NULL, NULL, GREBE_STOP_FIRST_EXHAUSTED}, out, err);
-}
-
-grebe_status grebe_iterable_interleave(const grebe_iterable *const *its, size_t n, const double *probabilities, grebe_seed seed,
-                                       grebe_stop stop, grebe_iterable **out, grebe_error *err)
-{
-    struct pcg64 g = {0};
-    grebe_status st = check_streams(its, n, err);
-    *out = NULL;
-    if (st == GREBE_OK && probabilities != NULL) {
-        st = seed_rng(its[0]->ctx, seed, &g, err);
-    }
-    return st != GREBE_OK ? st : join_streams(its, n, &(struct joining){2, probabilities, &g, stop}, out, err);
 }

@@ -8,7 +8,10 @@
 
 /* node: held: struct batch_step; is_typed: rows come as tables where the child has them */
 
-static struct batch_step *step_of(const struct node *n) { return (struct batch_step *)n->held; }
+static struct batch_step *step_of(const struct node *n)
+{
+    return (struct batch_step *)n->held;
+}
 
 static bool apply_yields_tables(const struct node *n)
 {
@@ -18,7 +21,8 @@ static bool apply_yields_tables(const struct node *n)
 static grebe_status apply_describe(const struct node *n, struct buf *dst, grebe_error *err)
 {
     const struct batch_step *s = step_of(n);
-    grebe_status st = buf_printf(dst, err, " %s %lld %d %d", s->name, (long long)s->batch_rows, s->is_last_dropped, s->is_by_row);
+    grebe_status st =
+        buf_printf(dst, err, " %s %lld %d %d", s->name, (long long)s->batch_rows, s->is_last_dropped, s->is_by_row);
     return st != GREBE_OK || s->describe == NULL ? st : s->describe(s, dst, err);
 }
 
@@ -48,7 +52,7 @@ static grebe_status apply_produce(struct reader *r, int64_t want, struct rows *o
     struct apply_reader *p = (struct apply_reader *)r;
     struct batch_step *s = step_of(p->node);
     for (;;) {
-        struct rows in = {0};
+        struct rows in = { 0 };
         grebe_status st = read_input(p, want, &in, err);
         if (st == GREBE_OK) {
             st = s->run(s, r->env.ctx, &in, p->first, out, err);
@@ -114,7 +118,7 @@ static void apply_free(struct reader *r)
     reader_dealloc(r, sizeof *p);
 }
 
-static const struct reader_ops apply_reader_ops = {apply_produce, apply_save, apply_load, apply_free};
+static const struct reader_ops apply_reader_ops = { apply_produce, apply_save, apply_load, apply_free };
 
 static grebe_status apply_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
@@ -135,7 +139,8 @@ static grebe_status apply_open(const struct node *n, const struct reading *env, 
 }
 
 static const struct node_ops apply_ops = {
-    .name = "apply", .yields_tables = apply_yields_tables, .describe = apply_describe, .open = apply_open};
+    .name = "apply", .yields_tables = apply_yields_tables, .describe = apply_describe, .open = apply_open
+};
 
 grebe_status apply_new(struct node *kid, struct batch_step *self, bool is_typed, struct node **out, grebe_error *err)
 {

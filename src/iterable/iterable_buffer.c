@@ -1,54 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The buffer of a shuffle. In rounds: rows are taken in until the buffer is full, all are permuted, the first go out and
- * half a buffer stays in the new order. A state names the rows that stay by their number in the child's stream, with the places
- * of the child from which they can be read again: what the buffer holds, nothing of what went before.
+ * The buffer of a shuffle. In rounds: rows are taken in until the buffer is full, all are permuted, the first go out
+ * and half a buffer stays in the new order. A state names the rows that stay by their number in the child's stream,
+ * with the places of the child from which they can be read again: what the buffer holds, nothing of what went before.
  */
-#include "iterable/iterable_internal.h"
+#include "iterable/iterable_buffer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 
 /* node: rows: of the buffer; rng */
-
-/* One row in the buffer. */
-struct entry {
-    int64_t number; /* in the child's stream */
-    int64_t begin;  /* in its source */
-    int32_t source;
-};
-
-/* Rows [first, first + n) of the child's stream, and where the child stood before them. */
-struct segment {
-    int64_t first, n;
-    struct place place;
-};
-
-struct buffer_reader {
-    struct reader base;
-    struct node *node;
-    struct reader *kid;
-    int64_t unit;
-    bool are_whole; /* the child ends its batches where its units end */
-    struct pcg64 rng;
-    int64_t next_number;
-    struct buf entries; /* struct entry: permuted; those before `given` went out */
-    int64_t given, end; /* those before end go out in this round */
-    struct buf sources; /* struct rows */
-    struct buf segments;
-    struct mark *round; /* the state before this round; NULL: not made yet */
-};
-
-enum { BOUNDARY_WORDS = 4 + MARK_RNG_WORDS, SEGMENT_WORDS = 3 };
-
-static struct entry *entries_of(const struct buffer_reader *b) { return (struct entry *)(void *)b->entries.data; }
-static int64_t n_entries(const struct buffer_reader *b) { return (int64_t)(b->entries.len / sizeof(struct entry)); }
-static struct rows *sources_of(const struct buffer_reader *b) { return (struct rows *)(void *)b->sources.data; }
-static size_t n_sources(const struct buffer_reader *b) { return b->sources.len / sizeof(struct rows); }
-static struct segment *segments_of(const struct buffer_reader *b) { return (struct segment *)(void *)b->segments.data; }
-static size_t n_segments(const struct buffer_reader *b) { return b->segments.len / sizeof(struct segment); }
 
 static void drop_sources(struct buffer_reader *b)
 {
@@ -85,7 +47,7 @@ static grebe_status take_in(struct buffer_reader *b, struct rows *rows, grebe_er
     }
     st = buf_reserve(&b->entries, (size_t)n * sizeof(struct entry), err);
     for (int64_t i = 0; i < n && st == GREBE_OK; i++) {
-        st = buf_put(&b->entries, &(struct entry){b->next_number + i, i, source}, sizeof(struct entry), err);
+        st = buf_put(&b->entries, &(struct entry){ b->next_number + i, i, source }, sizeof(struct entry), err);
     }
     b->next_number += n;
     return st;
@@ -94,7 +56,7 @@ static grebe_status take_in(struct buffer_reader *b, struct rows *rows, grebe_er
 /* Units of the child until the buffer is full, or the child at its end. */
 static grebe_status fill_buffer(struct buffer_reader *b, grebe_error *err)
 {
-    struct segment s = {b->next_number, 0, {0}};
+    struct segment s = { b->next_number, 0, { 0 } };
     grebe_status st = reader_place(b->kid, &s.place, err);
     int64_t left = 0; /* of a unit that has begun */
     while (st == GREBE_OK && (left > 0 || n_entries(b) < b->node->rows)) {
@@ -102,7 +64,7 @@ static grebe_status fill_buffer(struct buffer_reader *b, grebe_error *err)
         if (left == 0) {
             need = (need + b->unit - 1) / b->unit * b->unit;
         }
-        struct rows in = {0};
+        struct rows in = { 0 };
         st = reader_next(b->kid, min_i64(need, READ_ROWS_MAX), b->are_whole ? INT64_MAX : need, &in, err);
         if (st == GREBE_OK) {
             left = b->are_whole ? 0 : need - in.n;
@@ -127,11 +89,11 @@ static grebe_status copy_kept(struct buffer_reader *b, grebe_error *err)
     const grebe_allocator *a = b->base.env.ctx->a;
     size_t n = (size_t)n_entries(b);
     struct pick *picks = NULL;
-    struct rows all = {0};
+    struct rows all = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(mem_alloc_bounded(a, n, sizeof *picks, n, "rows", (void **)&picks, err));
     for (size_t i = 0; i < n; i++) {
-        picks[i] = (struct pick){entries_of(b)[i].source, 1, entries_of(b)[i].begin};
+        picks[i] = (struct pick){ entries_of(b)[i].source, 1, entries_of(b)[i].begin };
     }
     GREBE_TRY(rows_pick(a, sources_of(b), n_sources(b), picks, n, &all, err));
     drop_sources(b);
@@ -182,12 +144,6 @@ static grebe_status drop_unused(struct buffer_reader *b, int64_t *held, grebe_er
     }
     mem_free(a, moved, n * sizeof *moved);
     return GREBE_OK;
-}
-
-static int compare_numbers(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
 }
 
 /* Segments of which no row is in the buffer go. */
@@ -275,32 +231,6 @@ out:
 
 /* ---- state ---- */
 
-static grebe_status save_boundary(struct buffer_reader *b, struct mark **out, grebe_error *err)
-{
-    struct mark_builder m = MARK_BUILDER_INIT(b->base.env.ctx->a);
-    grebe_status st = GREBE_OK;
-    GREBE_TRY(mark_put(&m, n_entries(b), err));
-    GREBE_TRY(mark_put(&m, (int64_t)n_segments(b), err));
-    GREBE_TRY(mark_put(&m, b->next_number, err));
-    GREBE_TRY(place_put(&m, b->kid, err));
-    GREBE_TRY(mark_put_rng(&m, &b->rng, err));
-    for (size_t i = 0; i < n_segments(b); i++) {
-        const struct segment *s = &segments_of(b)[i];
-        GREBE_TRY(mark_put(&m, s->first, err));
-        GREBE_TRY(mark_put(&m, s->n, err));
-        GREBE_TRY(mark_put(&m, s->place.given, err));
-        GREBE_TRY(mark_put_kid(&m, mark_keep(s->place.mark), err));
-    }
-    GREBE_TRY(buf_reserve(&m.words, (size_t)n_entries(b) * sizeof(int64_t), err));
-    for (int64_t i = 0; i < n_entries(b); i++) {
-        GREBE_TRY(mark_put(&m, entries_of(b)[i].number, err));
-    }
-    st = mark_finish(&m, out, err);
-out:
-    mark_builder_release(&m);
-    return st;
-}
-
 static grebe_status buffer_save(struct reader *r, struct mark **out, grebe_error *err)
 {
     struct buffer_reader *b = (struct buffer_reader *)r;
@@ -309,7 +239,7 @@ static grebe_status buffer_save(struct reader *r, struct mark **out, grebe_error
     if (b->given == b->end) {
         GREBE_TRY(end_round(b, err));
         if (b->round == NULL) {
-            GREBE_TRY(save_boundary(b, &b->round, err));
+            GREBE_TRY(buffer_save_boundary(b, &b->round, err));
         }
     }
     GREBE_TRY(mark_put(&m, b->given, err));
@@ -328,7 +258,7 @@ static grebe_status buffer_produce(struct reader *r, int64_t want, struct rows *
     if (b->given == b->end) {
         GREBE_TRY(end_round(b, err));
         if (b->round == NULL) {
-            GREBE_TRY(save_boundary(b, &b->round, err));
+            GREBE_TRY(buffer_save_boundary(b, &b->round, err));
         }
         GREBE_TRY(begin_round(b, err));
         if (n_entries(b) == 0) {
@@ -342,112 +272,12 @@ static grebe_status buffer_produce(struct reader *r, int64_t want, struct rows *
     }
     for (int64_t i = 0; i < n; i++) {
         const struct entry *e = &entries_of(b)[b->given + i];
-        picks[i] = (struct pick){e->source, 1, e->begin};
+        picks[i] = (struct pick){ e->source, 1, e->begin };
     }
     st = rows_pick(a, sources_of(b), n_sources(b), picks, (size_t)n, out, err);
     mem_free(a, picks, (size_t)n * sizeof *picks);
     b->given += st == GREBE_OK ? n : 0;
 out:
-    return st;
-}
-
-/* Rows of one segment again: those whose numbers are in numbers[0 .. n) (ascending) become a source. */
-static grebe_status read_segment(struct buffer_reader *b, const struct segment *s, const int64_t *numbers, int64_t n,
-                                 grebe_error *err)
-{
-    const grebe_allocator *a = b->base.env.ctx->a;
-    struct rows all = {0}, chosen = {0};
-    struct pick *picks = NULL;
-    grebe_status st = GREBE_OK;
-    GREBE_TRY(reader_load(b->kid, s->place.mark, s->place.given, err));
-    st = reader_read(b->kid, s->n, &all, err);
-    if (st == GREBE_END || (st == GREBE_OK && all.n < s->n)) {
-        st = mark_fail(err, "the source has fewer rows than were read");
-    }
-    GREBE_TRY(st);
-    GREBE_TRY(mem_alloc_bounded(a, (uint64_t)n, sizeof *picks, (uint64_t)n, "rows", (void **)&picks, err));
-    for (int64_t i = 0; i < n; i++) {
-        picks[i] = (struct pick){0, 1, numbers[i] - s->first};
-    }
-    GREBE_TRY(rows_pick(a, &all, 1, picks, (size_t)n, &chosen, err));
-    st = buf_put(&b->sources, &chosen, sizeof chosen, err);
-    if (st == GREBE_OK) {
-        memset(&chosen, 0, sizeof chosen);
-    }
-out:
-    rows_release(&all);
-    rows_release(&chosen);
-    mem_free(a, picks, (size_t)n * sizeof *picks);
-    return st;
-}
-
-/* Segments of the mark; their rows are read again, in the order of their numbers. */
-static grebe_status load_segments(struct buffer_reader *b, const struct mark *m, const int64_t *sorted, int64_t n, grebe_error *err)
-{
-    int64_t used = 0, behind = 0;
-    for (int64_t i = 0; i < m->words[1]; i++) {
-        const int64_t *w = m->words + BOUNDARY_WORDS + i * SEGMENT_WORDS;
-        if (w[0] < behind || w[1] <= 0 || w[1] > MARK_ROWS_MAX || w[0] > m->words[2] - w[1]) {
-            return mark_fail(err, "rows of a buffer that are not there");
-        }
-        behind = w[0] + w[1];
-        struct segment s = {w[0], w[1], {mark_keep(m->kids[1 + i]), w[2]}};
-        grebe_status st = buf_put(&b->segments, &s, sizeof s, err);
-        if (st != GREBE_OK) {
-            place_release(&s.place);
-            return st;
-        }
-        int64_t count = 0;
-        while (used + count < n && sorted[used + count] < behind) {
-            count++;
-        }
-        if (count == 0 || sorted[used] < s.first) {
-            return mark_fail(err, "rows of a buffer that are not there");
-        }
-        st = read_segment(b, &s, sorted + used, count, err);
-        if (st != GREBE_OK) {
-            return st;
-        }
-        for (int64_t k = 0; k < count; k++) {
-            struct entry e = {sorted[used + k], k, (int32_t)i};
-            st = buf_put(&b->entries, &e, sizeof e, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
-        }
-        used += count;
-    }
-    return used == n ? GREBE_OK : mark_fail(err, "rows of a buffer that are not there");
-}
-
-/* The rows that stayed, in their order. */
-static grebe_status load_entries(struct buffer_reader *b, const struct mark *m, grebe_error *err)
-{
-    const grebe_allocator *a = b->base.env.ctx->a;
-    int64_t n = m->words[0];
-    const int64_t *numbers = m->words + BOUNDARY_WORDS + m->words[1] * SEGMENT_WORDS;
-    int64_t *sorted = NULL;
-    struct entry *found = NULL;
-    grebe_status st = GREBE_OK;
-    GREBE_TRY(mem_alloc_bounded(a, (uint64_t)n, sizeof *sorted, (uint64_t)n, "rows", (void **)&sorted, err));
-    GREBE_TRY(mem_alloc_bounded(a, (uint64_t)n, sizeof *found, (uint64_t)n, "rows", (void **)&found, err));
-    memcpy(sorted, numbers, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_numbers);
-    for (int64_t i = 0; i < n; i++) {
-        if (sorted[i] < 0 || (i > 0 && sorted[i] == sorted[i - 1])) {
-            st = mark_fail(err, "a row that is in the buffer twice");
-            goto out;
-        }
-    }
-    GREBE_TRY(load_segments(b, m, sorted, n, err));
-    memcpy(found, entries_of(b), (size_t)n * sizeof *found);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t *at = bsearch(&numbers[i], sorted, (size_t)n, sizeof *sorted, compare_numbers);
-        entries_of(b)[i] = found[at - sorted];
-    }
-out:
-    mem_free(a, sorted, (size_t)n * sizeof *sorted);
-    mem_free(a, found, (size_t)n * sizeof *found);
     return st;
 }
 
@@ -463,15 +293,15 @@ static grebe_status buffer_load(struct reader *r, const struct mark *outer, greb
     GREBE_TRY(mark_expect(outer, 1, 1, err));
     const struct mark *m = outer->kids[0];
     if (m->n_words < BOUNDARY_WORDS || m->words[0] < 0 || m->words[1] < 0 || m->words[2] < 0 ||
-        m->words[2] > MARK_ROWS_MAX ||
-        (uint64_t)m->words[0] > m->n_words || (uint64_t)m->words[1] > m->n_kids || m->n_kids != (size_t)m->words[1] + 1 ||
+        m->words[2] > MARK_ROWS_MAX || (uint64_t)m->words[0] > m->n_words || (uint64_t)m->words[1] > m->n_kids ||
+        m->n_kids != (size_t)m->words[1] + 1 ||
         m->n_words != BOUNDARY_WORDS + (size_t)m->words[1] * SEGMENT_WORDS + (size_t)m->words[0] ||
         m->words[0] > b->node->rows) {
         return mark_fail(err, "another number of words of a buffer");
     }
     GREBE_TRY(mark_get_rng(m, 4, &b->rng, err));
     if (m->words[0] > 0 || m->words[1] > 0) {
-        GREBE_TRY(load_entries(b, m, err));
+        GREBE_TRY(buffer_load_entries(b, m, err));
     }
     b->next_number = m->words[2];
     GREBE_TRY(place_get(b->kid, m, 0, 3, err));
@@ -501,7 +331,7 @@ static void buffer_free(struct reader *r)
     reader_dealloc(r, sizeof *b);
 }
 
-static const struct reader_ops buffer_reader_ops = {buffer_produce, buffer_save, buffer_load, buffer_free};
+static const struct reader_ops buffer_reader_ops = { buffer_produce, buffer_save, buffer_load, buffer_free };
 
 static grebe_status buffer_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
@@ -526,9 +356,12 @@ static grebe_status buffer_open(const struct node *n, const struct reading *env,
     return st;
 }
 
-static void buffer_shift(struct node *n, int64_t value) { rng_shift(&n->rng, value); }
+static void buffer_shift(struct node *n, int64_t value)
+{
+    rng_shift(&n->rng, value);
+}
 
-static const struct node_ops buffer_ops = {.name = "buffer", .shift = buffer_shift, .open = buffer_open};
+static const struct node_ops buffer_ops = { .name = "buffer", .shift = buffer_shift, .open = buffer_open };
 
 grebe_status buffer_new(struct node *kid, int64_t n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {

@@ -57,8 +57,8 @@ static grebe_status single_shards(const struct node *n, struct buf *out, grebe_e
 static const struct node_ops chain_ops;
 
 /* A chain of some of the single shards. */
-static grebe_status chain_of(const struct node *n, const int64_t *order, int64_t count, struct buf *singles, struct node **out,
-                             grebe_error *err)
+static grebe_status chain_of(const struct node *n, const int64_t *order, int64_t count, struct buf *singles,
+                             struct node **out, grebe_error *err)
 {
     struct node **all = (struct node **)(void *)singles->data, **kids = NULL;
     grebe_status st =
@@ -81,7 +81,8 @@ static grebe_status chain_choose(const struct node *n, const struct pcg64 *g, st
     int64_t *order = NULL;
     grebe_status st = GREBE_OK;
     GREBE_TRY(single_shards(n, &singles, err));
-    GREBE_TRY(mem_alloc_bounded(n->ctx->a, (uint64_t)run.count, sizeof *order, (uint64_t)run.count, "shards", (void **)&order, err));
+    GREBE_TRY(mem_alloc_bounded(n->ctx->a, (uint64_t)run.count, sizeof *order, (uint64_t)run.count, "shards",
+                                (void **)&order, err));
     for (int64_t i = 0; i < run.count; i++) {
         order[i] = run.first + i * run.step;
     }
@@ -101,7 +102,7 @@ out:
 
 static grebe_status chain_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {
-    return chain_choose(n, g, (struct shard_run){0, 1, node_n_shards(n)}, out, err);
+    return chain_choose(n, g, (struct shard_run){ 0, 1, node_n_shards(n) }, out, err);
 }
 
 static grebe_status chain_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
@@ -186,7 +187,7 @@ static void chain_free(struct reader *r)
     reader_dealloc(r, sizeof *c);
 }
 
-static const struct reader_ops chain_reader_ops = {chain_produce, chain_save, chain_load, chain_free};
+static const struct reader_ops chain_reader_ops = { chain_produce, chain_save, chain_load, chain_free };
 
 static grebe_status chain_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
@@ -253,7 +254,7 @@ static grebe_status beside_type(struct beside_reader *b, const struct rows *part
 {
     const grebe_allocator *a = b->base.env.ctx->a;
     struct buf fields = BUF_INIT(a);
-    struct ArrowSchema all = {0};
+    struct ArrowSchema all = { 0 };
     bool is_same = b->type != NULL;
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < b->node->n_kids; i++) {
@@ -289,11 +290,12 @@ out:
 }
 
 /* Columns of the parts, all of n rows, as one batch. */
-static grebe_status join_columns(struct beside_reader *b, const struct rows *parts, int64_t n, struct rows *out, grebe_error *err)
+static grebe_status join_columns(struct beside_reader *b, const struct rows *parts, int64_t n, struct rows *out,
+                                 grebe_error *err)
 {
     const grebe_allocator *a = b->base.env.ctx->a;
     struct buf columns = BUF_INIT(a);
-    struct ArrowArray one = {0}, all = {0};
+    struct ArrowArray one = { 0 }, all = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(beside_type(b, parts, err));
     for (size_t i = 0; i < b->node->n_kids; i++) {
@@ -334,7 +336,8 @@ static grebe_status beside_produce(struct reader *r, int64_t want, struct rows *
         return GREBE_END;
     }
     if (n_with_rows < n_kids) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "of streams side by side, number %zu has fewer rows than the others", ended);
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "of streams side by side, number %zu has fewer rows than the others",
+                          ended);
     }
     GREBE_TRY(mem_alloc_bounded(r->env.ctx->a, n_kids, sizeof *parts, n_kids, "streams", (void **)&parts, err));
     for (size_t i = 0; i < n_kids; i++) {
@@ -391,7 +394,7 @@ static void beside_free(struct reader *r)
     reader_dealloc(r, sizeof *b);
 }
 
-static const struct reader_ops beside_reader_ops = {beside_produce, beside_save, beside_load, beside_free};
+static const struct reader_ops beside_reader_ops = { beside_produce, beside_save, beside_load, beside_free };
 
 static grebe_status beside_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {

@@ -37,7 +37,8 @@ static size_t place_of(const struct columns_step *c, const char *name)
 }
 
 /* Which columns of the schema stay, in their new order. Every name must be there. */
-static grebe_status find_columns(const struct columns_step *c, const struct ArrowSchema *schema, struct buf *out, grebe_error *err)
+static grebe_status find_columns(const struct columns_step *c, const struct ArrowSchema *schema, struct buf *out,
+                                 grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     int at = 0;
@@ -58,7 +59,7 @@ static grebe_status find_columns(const struct columns_step *c, const struct Arro
 static grebe_status columns_type(const struct columns_step *c, const grebe_allocator *a, const struct ArrowSchema *from,
                                  const int *columns, size_t n, struct rows_type **out, grebe_error *err)
 {
-    struct ArrowSchema schema = {0};
+    struct ArrowSchema schema = { 0 };
     grebe_status st = schema_project(a, from, columns, n, &schema, err);
     for (size_t i = 0; i < n && st == GREBE_OK && c->choice == CHOICE_RENAMED; i++) {
         size_t k = place_of(c, schema.children[i]->name);
@@ -76,12 +77,12 @@ static grebe_status columns_type(const struct columns_step *c, const grebe_alloc
     return st;
 }
 
-static grebe_status columns_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                                grebe_error *err)
+static grebe_status columns_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                                struct rows *out, grebe_error *err)
 {
     struct columns_step *c = (struct columns_step *)self;
     struct buf columns = BUF_INIT(ctx->a), views = BUF_INIT(ctx->a);
-    struct ArrowArray one = {0}, all = {0};
+    struct ArrowArray one = { 0 }, all = { 0 };
     struct rows_type *type = NULL;
     grebe_status st = GREBE_OK;
     (void)first;
@@ -118,8 +119,8 @@ static grebe_status columns_describe(const struct batch_step *self, struct buf *
     return st;
 }
 
-static grebe_status columns_step_new(const grebe_allocator *a, enum choice choice, const char *const *names, const char *const *as,
-                                     size_t n, struct batch_step **out, grebe_error *err)
+static grebe_status columns_step_new(const grebe_allocator *a, enum choice choice, const char *const *names,
+                                     const char *const *as, size_t n, struct batch_step **out, grebe_error *err)
 {
     struct columns_step *c = mem_alloc_zero(a, sizeof *c);
     if (c == NULL) {
@@ -154,7 +155,8 @@ static grebe_status columns_step_new(const grebe_allocator *a, enum choice choic
 
 /* ---- features of what is chosen ---- */
 
-static grebe_status choose_features(const grebe_iterable *it, const struct columns_step *c, struct features **out, grebe_error *err)
+static grebe_status choose_features(const grebe_iterable *it, const struct columns_step *c, struct features **out,
+                                    grebe_error *err)
 {
     const grebe_allocator *a = it->ctx->a;
     struct buf names = BUF_INIT(a), as = BUF_INIT(a);
@@ -195,8 +197,8 @@ out:
     return st;
 }
 
-static grebe_status choose_columns(const grebe_iterable *it, enum choice choice, const char *const *names, const char *const *as,
-                                   size_t n, grebe_iterable **out, grebe_error *err)
+static grebe_status choose_columns(const grebe_iterable *it, enum choice choice, const char *const *names,
+                                   const char *const *as, size_t n, grebe_iterable **out, grebe_error *err)
 {
     struct batch_step *step = NULL;
     struct features *features = NULL;
@@ -218,14 +220,14 @@ static grebe_status choose_columns(const grebe_iterable *it, enum choice choice,
     return iterable_new(it->ctx, it, root, features, it->is_typed, out, err);
 }
 
-grebe_status grebe_iterable_select_columns(const grebe_iterable *it, const char *const *columns, size_t n, grebe_iterable **out,
-                                           grebe_error *err)
+grebe_status grebe_iterable_select_columns(const grebe_iterable *it, const char *const *columns, size_t n,
+                                           grebe_iterable **out, grebe_error *err)
 {
     return choose_columns(it, CHOICE_ONLY, columns, NULL, n, out, err);
 }
 
-grebe_status grebe_iterable_remove_columns(const grebe_iterable *it, const char *const *columns, size_t n, grebe_iterable **out,
-                                           grebe_error *err)
+grebe_status grebe_iterable_remove_columns(const grebe_iterable *it, const char *const *columns, size_t n,
+                                           grebe_iterable **out, grebe_error *err)
 {
     return choose_columns(it, CHOICE_WITHOUT, columns, NULL, n, out, err);
 }
@@ -277,15 +279,15 @@ static grebe_status cast_describe(const struct batch_step *self, struct buf *dst
     return st != GREBE_OK ? st : features_to_json(c->features, -1, 0, dst, err);
 }
 
-static grebe_status cast_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                             grebe_error *err)
+static grebe_status cast_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                             struct rows *out, grebe_error *err)
 {
     struct cast_step *c = (struct cast_step *)self;
     struct features *found = NULL, *all = NULL;
-    struct ArrowArray array = {0}, cast = {0};
-    struct ArrowSchema schema = {0};
+    struct ArrowArray array = { 0 }, cast = { 0 };
+    struct ArrowSchema schema = { 0 };
     struct rows_type *type = NULL;
-    struct feature_cast_options o = {.is_missing_null = !c->is_partial, .is_extra_dropped = true, .first_row = first};
+    struct feature_cast_options o = { .is_missing_null = !c->is_partial, .is_extra_dropped = true, .first_row = first };
     grebe_status st = GREBE_OK;
     if (c->is_partial) {
         GREBE_TRY(features_from_schema(ctx->a, &in->type->schema, true, &found, err));
@@ -311,8 +313,8 @@ out:
     return st;
 }
 
-static grebe_status cast_node(struct node *kid, const struct features *features, bool is_partial, bool is_typed, struct node **out,
-                              grebe_error *err)
+static grebe_status cast_node(struct node *kid, const struct features *features, bool is_partial, bool is_typed,
+                              struct node **out, grebe_error *err)
 {
     const grebe_allocator *a = kid->ctx->a;
     struct cast_step *c = mem_alloc_zero(a, sizeof *c);
@@ -339,7 +341,8 @@ static grebe_status cast_node(struct node *kid, const struct features *features,
     return apply_new(kid, &c->base, is_typed, out, err);
 }
 
-grebe_status cast_new(struct node *kid, const struct features *features, bool is_typed, struct node **out, grebe_error *err)
+grebe_status cast_new(struct node *kid, const struct features *features, bool is_typed, struct node **out,
+                      grebe_error *err)
 {
     return cast_node(kid, features, false, is_typed, out, err);
 }
@@ -360,7 +363,8 @@ grebe_status grebe_iterable_cast(const grebe_iterable *it, const char *features,
         }
     }
     if (!is_partial && it->features != NULL && it->features->top.n_fields != to->top.n_fields) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "a cast to %zu columns: there are %zu", to->top.n_fields, it->features->top.n_fields);
+        st = GREBE_FAIL(err, GREBE_EINVAL, "a cast to %zu columns: there are %zu", to->top.n_fields,
+                        it->features->top.n_fields);
         goto out;
     }
     GREBE_TRY(cast_node(it->root, to, is_partial, iterable_is_typed(it), &root, err));

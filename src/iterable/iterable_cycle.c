@@ -74,7 +74,7 @@ static grebe_status cycle_change(const struct node *n, const struct kid_change *
 
 static grebe_status cycle_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {
-    grebe_status st = cycle_change(n, &(struct kid_change){g, 0, 0, false, false}, out, err);
+    grebe_status st = cycle_change(n, &(struct kid_change){ g, 0, 0, false, false }, out, err);
     if (st == GREBE_OK && n->is_set) {
         (*out)->rng = *g; /* the children's generator is the node's, too */
     }
@@ -85,7 +85,7 @@ static grebe_status cycle_part(const struct node *n, int64_t takers, int64_t i, 
                                grebe_error *err)
 {
     int64_t n_shards = node_n_shards(n);
-    struct kid_change c = {NULL, takers, i, is_contiguous, false};
+    struct kid_change c = { NULL, takers, i, is_contiguous, false };
     if (takers >= n_shards) {
         c.takers = n_shards;
         c.is_empty = i >= n_shards;
@@ -173,7 +173,7 @@ static grebe_status pick_waiting(struct cycle_reader *c, size_t i, int64_t *n, g
         c->newest[i] = (int32_t)(c->sources.len / sizeof whole - 1);
     }
     int64_t step = min_i64(*n, kid->pending.n - kid->given);
-    struct pick p = {c->newest[i], (int32_t)step, kid->given};
+    struct pick p = { c->newest[i], (int32_t)step, kid->given };
     kid->given += step;
     *n -= step;
     return buf_put(&c->picks, &p, sizeof p, err);
@@ -282,7 +282,8 @@ static grebe_status cycle_load(struct reader *r, const struct mark *m, grebe_err
     }
     for (size_t i = 0; i < n; i++) {
         c->is_exhausted[i] = m != NULL && m->words[first + 2 * i] == 1;
-        GREBE_TRY(m != NULL ? place_get(c->kids[i], m, i, first + 2 * i + 1, err) : reader_load(c->kids[i], NULL, 0, err));
+        GREBE_TRY(m != NULL ? place_get(c->kids[i], m, i, first + 2 * i + 1, err)
+                            : reader_load(c->kids[i], NULL, 0, err));
     }
 out:
     return st;
@@ -309,9 +310,10 @@ static void cycle_reader_free(struct reader *r)
     reader_dealloc(r, sizeof *c);
 }
 
-static const struct reader_ops cycle_reader_ops = {cycle_produce, cycle_save, cycle_load, cycle_reader_free};
+static const struct reader_ops cycle_reader_ops = { cycle_produce, cycle_save, cycle_load, cycle_reader_free };
 
-static grebe_status cycle_open(const struct node *node, const struct reading *env, struct reader **out, grebe_error *err)
+static grebe_status cycle_open(const struct node *node, const struct reading *env, struct reader **out,
+                               grebe_error *err)
 {
     const grebe_allocator *a = env->ctx->a;
     size_t n = node->n_kids;
@@ -352,7 +354,8 @@ static const struct node_ops cycle_ops = {
     .open = cycle_open,
 };
 
-static grebe_status chances_new(const grebe_allocator *a, const double *p, size_t n, struct held **out, grebe_error *err)
+static grebe_status chances_new(const grebe_allocator *a, const double *p, size_t n, struct held **out,
+                                grebe_error *err)
 {
     struct chances *c = mem_alloc_zero(a, sizeof *c);
     if (c == NULL) {
@@ -363,7 +366,8 @@ static grebe_status chances_new(const grebe_allocator *a, const double *p, size_
     c->a = a;
     c->n = n;
     c->cdf = mem_alloc(a, 2 * n * sizeof *c->cdf);
-    grebe_status st = c->cdf == NULL ? mem_fail(err, 2 * n * sizeof *c->cdf, "probabilities") : pcg64_cdf(p, n, c->cdf, err);
+    grebe_status st =
+        c->cdf == NULL ? mem_fail(err, 2 * n * sizeof *c->cdf, "probabilities") : pcg64_cdf(p, n, c->cdf, err);
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         c->cdf[n + i] = p[i] > 0;
     }
@@ -375,8 +379,8 @@ static grebe_status chances_new(const grebe_allocator *a, const double *p, size_
     return GREBE_OK;
 }
 
-grebe_status cycle_new(grebe_context *ctx, struct node *const *kids, size_t n, const double *probabilities, const struct pcg64 *g,
-                       grebe_stop stop, struct node **out, grebe_error *err)
+grebe_status cycle_new(grebe_context *ctx, struct node *const *kids, size_t n, const double *probabilities,
+                       const struct pcg64 *g, grebe_stop stop, struct node **out, grebe_error *err)
 {
     struct held *held = NULL;
     grebe_status st = probabilities != NULL ? chances_new(ctx->a, probabilities, n, &held, err) : GREBE_OK;
@@ -399,7 +403,8 @@ grebe_status cycle_new(grebe_context *ctx, struct node *const *kids, size_t n, c
 /* ---- groups of shards. rows: groups at most ---- */
 
 /* The groups are made when reading begins: of the shards that this taker has then. */
-static grebe_status groups_open(const struct node *node, const struct reading *env, struct reader **out, grebe_error *err)
+static grebe_status groups_open(const struct node *node, const struct reading *env, struct reader **out,
+                                grebe_error *err)
 {
     const struct node *kid = node->kids[0];
     int64_t k = min_i64(node_n_shards(kid), node->rows);
@@ -407,12 +412,14 @@ static grebe_status groups_open(const struct node *node, const struct reading *e
         return node_open(kid, env, out, err);
     }
     struct node **parts = NULL, *cycle = NULL;
-    grebe_status st = mem_alloc_bounded(node->ctx->a, (uint64_t)k, sizeof *parts, (uint64_t)k, "groups", (void **)&parts, err);
+    grebe_status st =
+        mem_alloc_bounded(node->ctx->a, (uint64_t)k, sizeof *parts, (uint64_t)k, "groups", (void **)&parts, err);
     for (int64_t i = 0; i < k && st == GREBE_OK; i++) {
         st = node_part(kid, k, i, true, &parts[i], err);
     }
     if (st == GREBE_OK) {
-        st = cycle_new(node->ctx, parts, (size_t)k, NULL, NULL, GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT, &cycle, err);
+        st = cycle_new(node->ctx, parts, (size_t)k, NULL, NULL, GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT, &cycle,
+                       err);
     }
     if (st == GREBE_OK) {
         st = node_open(cycle, env, out, err);
@@ -425,7 +432,7 @@ static grebe_status groups_open(const struct node *node, const struct reading *e
     return st;
 }
 
-static const struct node_ops groups_ops = {.name = "groups", .open = groups_open};
+static const struct node_ops groups_ops = { .name = "groups", .open = groups_open };
 
 grebe_status groups_new(struct node *kid, int64_t n, struct node **out, grebe_error *err)
 {

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "expr/expr.h"
+#include "iterable/iterable_merge.h"
 
 /* ---- what is kept of the options ---- */
 
@@ -35,7 +36,8 @@ static void function_free(struct held *h)
     mem_free(a, f, sizeof *f);
 }
 
-static grebe_status copy_names(struct arena *ar, const char *const *names, size_t n, const char ***out, grebe_error *err)
+static grebe_status copy_names(struct arena *ar, const char *const *names, size_t n, const char ***out,
+                               grebe_error *err)
 {
     *out = arena_array(ar, n, sizeof **out);
     for (size_t i = 0; i < n && *out != NULL; i++) {
@@ -62,7 +64,8 @@ static grebe_status function_describe(const struct batch_step *self, struct buf 
 
 /* free: called on failure, too. */
 static grebe_status function_new(const grebe_allocator *a, const char *name, void *fn_ctx, void (*free)(void *),
-                                 const grebe_map_options *map, bool is_by_row, struct function_step **out, grebe_error *err)
+                                 const grebe_map_options *map, bool is_by_row, struct function_step **out,
+                                 grebe_error *err)
 {
     grebe_map_options o = GREBE_MAP_OPTIONS_INIT;
     struct function_step *f = mem_alloc_zero(a, sizeof *f);
@@ -105,14 +108,14 @@ out:
 /* ---- calling ---- */
 
 /* The columns that the function gets, as a struct array; schema: NULL when all. */
-static grebe_status make_input(const struct function_step *f, grebe_context *ctx, const struct rows *in, struct ArrowSchema *schema,
-                               struct ArrowArray *out, grebe_error *err)
+static grebe_status make_input(const struct function_step *f, grebe_context *ctx, const struct rows *in,
+                               struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
 {
     if (!f->has_inputs) {
         return rows_array(in, out, err);
     }
     struct buf views = BUF_INIT(ctx->a), columns = BUF_INIT(ctx->a);
-    struct ArrowArray one = {0};
+    struct ArrowArray one = { 0 };
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < f->n_inputs; i++) {
         int at = 0;
@@ -122,7 +125,8 @@ static grebe_status make_input(const struct function_step *f, grebe_context *ctx
         GREBE_TRY(buf_put(&views, &one, sizeof one, err));
         memset(&one, 0, sizeof one);
     }
-    GREBE_TRY(schema_project(ctx->a, &in->type->schema, (const int *)(const void *)columns.data, f->n_inputs, schema, err));
+    GREBE_TRY(
+        schema_project(ctx->a, &in->type->schema, (const int *)(const void *)columns.data, f->n_inputs, schema, err));
     GREBE_TRY(array_struct(ctx->a, in->n, (struct ArrowArray *)(void *)views.data, f->n_inputs, out, err));
     buf_clear(&views);
 out:
@@ -135,146 +139,63 @@ out:
     return st;
 }
 
-static bool is_named(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int child_named(const struct ArrowSchema *s, const char *name)
-{
-    for (int i = 0; i < s->n_children; i++) {
-        if (strcmp(s->children[i]->name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Columns of a result put together. */
-struct merging {
-    const grebe_allocator *a;
-    struct buf fields; /* const struct ArrowSchema *: borrowed */
-    struct buf arrays; /* struct ArrowArray: owned */
-};
-
-static grebe_status merge_put(struct merging *m, const struct ArrowSchema *field, struct array_shared *data, int64_t child,
-                              int64_t begin, int64_t n, grebe_error *err)
-{
-    struct ArrowArray one = {0};
-    grebe_status st = array_view(data, array_shared_get(data)->children[child], begin, n, &one, err);
-    if (st == GREBE_OK) {
-        st = buf_put(&m->arrays, &one, sizeof one, err);
-        if (st != GREBE_OK) {
-            array_release(&one);
-            return st;
-        }
-        st = buf_put(&m->fields, &field, sizeof field, err);
-    }
-    return st;
-}
-
-/* Columns that stay, in their places; those of the result over them or behind. result: n rows. */
-static grebe_status merge_columns(const struct function_step *f, struct merging *m, const struct rows *in,
-                                  const struct ArrowSchema *schema, struct array_shared *result, int64_t n, grebe_error *err)
-{
-    const struct ArrowSchema *old = &in->type->schema;
-    grebe_status st = GREBE_OK;
-    for (int i = 0; i < old->n_children; i++) {
-        const char *name = old->children[i]->name;
-        if (is_named(f->removed, f->n_removed, name)) {
-            continue;
-        }
-        int at = child_named(schema, name);
-        if (at < 0 && n != in->n) {
-            return GREBE_FAIL(err, GREBE_ESCHEMA, "a function gave %lld rows for %lld, and column \"%s\" stays: remove it",
-                              (long long)n, (long long)in->n, name);
-        }
-        GREBE_TRY(at >= 0 ? merge_put(m, schema->children[at], result, at, 0, n, err)
-                          : merge_put(m, old->children[i], in->data, i, in->begin, n, err));
-    }
-    for (int i = 0; i < schema->n_children; i++) {
-        int at = child_named(old, schema->children[i]->name);
-        if (at < 0 || is_named(f->removed, f->n_removed, schema->children[i]->name)) {
-            GREBE_TRY(merge_put(m, schema->children[i], result, i, 0, n, err));
-        }
-    }
-out:
-    return st;
-}
-
 /* The function's output as rows of the stream. */
-static grebe_status take_output(const struct function_step *f, grebe_context *ctx, const struct rows *in, grebe_map_output *output,
-                                int64_t first, struct rows *out, grebe_error *err)
+static grebe_status take_output(const struct function_step *f, grebe_context *ctx, const struct rows *in,
+                                grebe_map_output *output, int64_t first, struct rows *out, grebe_error *err)
 {
-    struct merging m = {ctx->a, BUF_INIT(ctx->a), BUF_INIT(ctx->a)};
-    struct array_shared *result = NULL;
-    struct ArrowArray imported = {0}, all = {0};
-    struct ArrowSchema schema = {0};
+    struct ArrowArray imported = { 0 }, all = { 0 };
+    struct ArrowSchema schema = { 0 };
     struct rows_type *type = NULL;
+    struct rows merged = { 0 };
     grebe_status st = GREBE_OK;
     if (output->kind == GREBE_MAP_NOTHING) {
         return GREBE_FAIL(err, GREBE_ESCHEMA, "rows %lld to %lld: the function gave nothing", (long long)first,
                           (long long)(first + in->n - 1));
     }
     GREBE_TRY(array_import_rows(ctx->a, &output->schema, &output->rows, &imported, err));
-    int64_t n = imported.length;
-    if (f->is_rows_fixed && n != in->n) {
+    if (f->is_rows_fixed && imported.length != in->n) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "rows %lld to %lld: the function gave %lld rows", (long long)first,
-                        (long long)(first + in->n - 1), (long long)n);
+                        (long long)(first + in->n - 1), (long long)imported.length);
         goto out;
     }
     if (output->kind == GREBE_MAP_REPLACE) {
         GREBE_TRY(schema_copy(ctx->a, &output->schema, &schema, err));
-        array_move(&all, &imported);
+        GREBE_TRY(rows_type_new(ctx->a, &schema, &type, err));
+        GREBE_TRY(rows_of(ctx->a, type, &imported, &merged, err));
     } else {
-        GREBE_TRY(array_share(ctx->a, &imported, &result, err));
-        GREBE_TRY(merge_columns(f, &m, in, &output->schema, result, n, err));
-        size_t n_columns = m.fields.len / sizeof(struct ArrowSchema *);
-        GREBE_TRY(schema_struct(ctx->a, (const struct ArrowSchema *const *)(const void *)m.fields.data, n_columns, &schema, err));
-        GREBE_TRY(array_struct(ctx->a, n, (struct ArrowArray *)(void *)m.arrays.data, n_columns, &all, err));
-        buf_clear(&m.arrays);
+        GREBE_TRY(rows_merge(ctx->a, in, f->removed, f->n_removed, &output->schema, &imported, &merged, err));
     }
-    if (f->features != NULL) {
-        struct feature_cast_options o = {.is_missing_null = true, .is_extra_dropped = true, .first_row = first};
-        struct ArrowArray plain = {0};
-        array_move(&plain, &all);
-        GREBE_TRY(features_cast(ctx->a, f->features, &schema, &plain, &o, &all, err));
-        schema_release(&schema);
-        GREBE_TRY(features_to_schema(ctx->a, f->features, &schema, err));
+    if (f->features == NULL) {
+        rows_move(out, &merged);
+        goto out;
     }
+    struct feature_cast_options o = { .is_missing_null = true, .is_extra_dropped = true, .first_row = first };
+    rows_type_drop(type);
+    type = NULL;
+    GREBE_TRY(rows_array(&merged, &imported, err));
+    GREBE_TRY(features_cast(ctx->a, f->features, &merged.type->schema, &imported, &o, &all, err));
+    GREBE_TRY(features_to_schema(ctx->a, f->features, &schema, err));
     GREBE_TRY(rows_type_new(ctx->a, &schema, &type, err));
     st = rows_of(ctx->a, type, &all, out, err);
 out:
-    for (size_t i = 0; i < m.arrays.len / sizeof all; i++) {
-        array_release(&((struct ArrowArray *)(void *)m.arrays.data)[i]);
-    }
-    buf_release(&m.arrays);
-    buf_release(&m.fields);
-    if (result != NULL) {
-        array_shared_drop(result);
-    }
     array_release(&imported);
     array_release(&all);
     schema_release(&schema);
     rows_type_drop(type);
+    rows_release(&merged);
     return st;
 }
 
-static grebe_status map_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                            grebe_error *err)
+static grebe_status map_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                            struct rows *out, grebe_error *err)
 {
     struct function_step *f = (struct function_step *)self;
-    struct ArrowSchema schema = {0};
-    struct ArrowArray rows = {0};
-    grebe_map_output output = {0};
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray rows = { 0 };
+    grebe_map_output output = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(make_input(f, ctx, in, &schema, &rows, err));
-    grebe_map_input input = {f->has_inputs ? &schema : &in->type->schema, &rows, first, 0};
+    grebe_map_input input = { f->has_inputs ? &schema : &in->type->schema, &rows, first, 0 };
     GREBE_TRY(f->map(f->fn_ctx, &input, &output, err));
     st = take_output(f, ctx, in, &output, first, out, err);
 out:
@@ -286,13 +207,14 @@ out:
 }
 
 /* Rows whose bit is set. */
-static grebe_status keep_rows(grebe_context *ctx, const struct rows *in, const uint8_t *bits, struct rows *out, grebe_error *err)
+static grebe_status keep_rows(grebe_context *ctx, const struct rows *in, const uint8_t *bits, struct rows *out,
+                              grebe_error *err)
 {
-    struct ArrowArray rows = {0}, kept = {0};
+    struct ArrowArray rows = { 0 }, kept = { 0 };
     grebe_status st = GREBE_OK;
     int64_t n = bitmap_count(bits, 0, in->n);
     if (n == 0 || n == in->n) {
-        *out = n == 0 ? (struct rows){0} : rows_view(in, 0, in->n);
+        *out = n == 0 ? (struct rows){ 0 } : rows_view(in, 0, in->n);
         return GREBE_OK;
     }
     GREBE_TRY(rows_array(in, &rows, err));
@@ -303,12 +225,12 @@ out:
     return st;
 }
 
-static grebe_status filter_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                               grebe_error *err)
+static grebe_status filter_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                               struct rows *out, grebe_error *err)
 {
     struct function_step *f = (struct function_step *)self;
-    struct ArrowSchema schema = {0};
-    struct ArrowArray rows = {0};
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray rows = { 0 };
     size_t n = (size_t)in->n, n_bits = bitmap_bytes(in->n);
     uint8_t *keep = mem_alloc_zero(ctx->a, n + n_bits);
     if (keep == NULL) {
@@ -317,7 +239,7 @@ static grebe_status filter_run(struct batch_step *self, grebe_context *ctx, cons
     uint8_t *bits = keep + n;
     grebe_status st = GREBE_OK;
     GREBE_TRY(make_input(f, ctx, in, &schema, &rows, err));
-    grebe_map_input input = {f->has_inputs ? &schema : &in->type->schema, &rows, first, 0};
+    grebe_map_input input = { f->has_inputs ? &schema : &in->type->schema, &rows, first, 0 };
     GREBE_TRY(f->filter(f->fn_ctx, &input, keep, err));
     for (size_t i = 0; i < n; i++) {
         bits[i >> 3] = (uint8_t)(bits[i >> 3] | (unsigned)(keep[i] != 0) << (i & 7));
@@ -330,12 +252,12 @@ out:
     return st;
 }
 
-static grebe_status where_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                              grebe_error *err)
+static grebe_status where_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                              struct rows *out, grebe_error *err)
 {
     struct function_step *f = (struct function_step *)self;
     struct expr *e = NULL;
-    struct ArrowArray rows = {0};
+    struct ArrowArray rows = { 0 };
     size_t n_bits = bitmap_bytes(in->n);
     uint8_t *bits = mem_alloc(ctx->a, n_bits);
     (void)first;
@@ -360,8 +282,9 @@ out:
 static grebe_status copy_features(const grebe_iterable *it, struct features **out, grebe_error *err)
 {
     *out = NULL;
-    return it->features == NULL ? GREBE_OK
-                                : features_from_json(it->ctx->a, it->features_json, strlen(it->features_json), out, err);
+    return it->features == NULL
+               ? GREBE_OK
+               : features_from_json(it->ctx->a, it->features_json, strlen(it->features_json), out, err);
 }
 
 /* step moved in; features, too. */
@@ -412,7 +335,8 @@ out:
 }
 
 grebe_status grebe_iterable_filter_fn(const grebe_iterable *it, grebe_filter_fn fn, void *fn_ctx, void (*free)(void *),
-                                      const grebe_map_options *map, bool is_by_row, grebe_iterable **out, grebe_error *err)
+                                      const grebe_map_options *map, bool is_by_row, grebe_iterable **out,
+                                      grebe_error *err)
 {
     struct function_step *f = NULL;
     struct features *features = NULL;
@@ -436,7 +360,7 @@ grebe_status grebe_iterable_filter(const grebe_iterable *it, const char *where, 
     struct function_step *f = NULL;
     struct features *features = NULL;
     struct expr *e = NULL;
-    struct ArrowSchema schema = {0};
+    struct ArrowSchema schema = { 0 };
     *out = NULL;
     grebe_status st = function_new(it->ctx->a, "where", NULL, NULL, NULL, false, &f, err);
     if (st != GREBE_OK) {

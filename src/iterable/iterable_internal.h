@@ -3,16 +3,17 @@
 #define GREBE_ITERABLE_ITERABLE_INTERNAL_H
 
 /*
- * Streams of rows as trees. A *node* says what is to be done and never changes: epochs, shards, nodes and workers make new trees
- * of it. A *reader* is opened from a node for one pass and hands out batches; a *mark* is where a reader stands.
+ * Streams of rows as trees. A *node* says what is to be done and never changes: epochs, shards, nodes and workers make
+ * new trees of it. A *reader* is opened from a node for one pass and hands out batches; a *mark* is where a reader
+ * stands.
  */
 
+#include "base/context_internal.h"
+#include "base/pcg64.h"
 #include "builder/builder.h"
 #include "grebe/iterable.h"
 #include "iterable/iterable_mark.h"
 #include "iterable/iterable_rows.h"
-#include "base/context_internal.h"
-#include "base/pcg64.h"
 
 enum {
     READ_ROWS = 1000,      /* rows of a batch where nobody asks for more or fewer */
@@ -52,7 +53,8 @@ struct node_ops {
     /** Sources shuffled, each by a copy of g. */
     grebe_status (*shuffle)(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err);
     /** What taker i of `takers` reads. */
-    grebe_status (*part)(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out, grebe_error *err);
+    grebe_status (*part)(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
+                         grebe_error *err);
     /** The node's own generator moved on by an epoch or a worker: changed in place, the node is new. */
     void (*shift)(struct node *n, int64_t value);
     grebe_status (*reshard)(const struct node *n, struct node **out, grebe_error *err);
@@ -79,10 +81,11 @@ struct node {
 };
 
 /** @param kids Shape [n]; references are taken. */
-grebe_status node_new(grebe_context *ctx, const struct node_ops *ops, struct node *const *kids, size_t n, struct node **out,
-                      grebe_error *err);
+grebe_status node_new(grebe_context *ctx, const struct node_ops *ops, struct node *const *kids, size_t n,
+                      struct node **out, grebe_error *err);
 /** The same parameters over other children, which are moved in (also on failure). */
-grebe_status node_with_kids(const struct node *n, struct node **kids, size_t n_kids, struct node **out, grebe_error *err);
+grebe_status node_with_kids(const struct node *n, struct node **kids, size_t n_kids, struct node **out,
+                            grebe_error *err);
 struct node *node_keep(struct node *n);
 void node_drop(struct node *n); /* NULL accepted */
 
@@ -90,7 +93,8 @@ int64_t node_n_shards(const struct node *n);
 bool node_yields_tables(const struct node *n);
 bool node_is_shufflable(const struct node *n);
 grebe_status node_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err);
-grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out, grebe_error *err);
+grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
+                       grebe_error *err);
 grebe_status node_shift(const struct node *n, int64_t value, struct node **out, grebe_error *err);
 grebe_status node_reshard(const struct node *n, struct node **out, grebe_error *err);
 /** Appended: a text that is equal for trees that a state fits. */
@@ -129,8 +133,8 @@ grebe_status rebatch_new(struct node *kid, int64_t n, struct node **out, grebe_e
 /** Rows of a unit that the node gives to those that take units. */
 int64_t node_unit(const struct node *n, const struct reading *r);
 /** @param probabilities Shape [n]; NULL: in turn. g: used with probabilities only. */
-grebe_status cycle_new(grebe_context *ctx, struct node *const *kids, size_t n, const double *probabilities, const struct pcg64 *g,
-                       grebe_stop stop, struct node **out, grebe_error *err);
+grebe_status cycle_new(grebe_context *ctx, struct node *const *kids, size_t n, const double *probabilities,
+                       const struct pcg64 *g, grebe_stop stop, struct node **out, grebe_error *err);
 /** Shards in at most n groups, which are read in turn. */
 grebe_status groups_new(struct node *kid, int64_t n, struct node **out, grebe_error *err);
 grebe_status buffer_new(struct node *kid, int64_t n, const struct pcg64 *g, struct node **out, grebe_error *err);
@@ -155,13 +159,14 @@ struct batch_step {
     bool is_last_dropped;
     bool is_by_row; /* behind it the unit is a row */
     /** Rows that come out: none: *out stays empty. `in` is borrowed. first: rows before it. */
-    grebe_status (*run)(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                        grebe_error *err);
+    grebe_status (*run)(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                        struct rows *out, grebe_error *err);
     grebe_status (*describe)(const struct batch_step *self, struct buf *dst, grebe_error *err);
 };
 grebe_status apply_new(struct node *kid, struct batch_step *self, bool is_typed, struct node **out, grebe_error *err);
 /** Columns cast to the features, in their order: those that rows lack become null, others are left out. */
-grebe_status cast_new(struct node *kid, const struct features *features, bool is_typed, struct node **out, grebe_error *err);
+grebe_status cast_new(struct node *kid, const struct features *features, bool is_typed, struct node **out,
+                      grebe_error *err);
 /** Rows as lists of rows equal in a column. */
 grebe_status groups_by_new(struct node *kid, const char *column, bool is_typed, struct node **out, grebe_error *err);
 
@@ -227,7 +232,7 @@ struct grebe_iterable {
     int64_t rank, world; /* world 0: one node reads all */
     grebe_node_split how;
     int64_t worker, n_workers; /* n_workers 0: none */
-    bool is_typed;     /* features were known before reading */
+    bool is_typed;             /* features were known before reading */
     bool is_formatted;
     struct features *features; /* NULL: unknown */
     char *features_json;
@@ -238,10 +243,15 @@ grebe_status iterable_new(grebe_context *ctx, const grebe_iterable *like, struct
                           bool is_typed, grebe_iterable **out, grebe_error *err);
 /** The tree that a pass reads: of its epoch, node and worker. *are_tables: how. */
 grebe_status iterable_pass(const grebe_iterable *it, struct node **out, bool *are_tables, grebe_error *err);
+/** The generator of a seed; without words one is drawn. */
+grebe_status iterable_seed(grebe_context *ctx, grebe_seed seed, struct pcg64 *out, grebe_error *err);
 /** Features of the rows: where they are unknown, from the first ones. */
 grebe_status iterable_resolve(const grebe_iterable *it, struct features **out, grebe_error *err);
 /** Whether a step behind this stream is given tables. */
-static inline bool iterable_is_typed(const grebe_iterable *it) { return it->is_typed || it->is_formatted; }
+static inline bool iterable_is_typed(const grebe_iterable *it)
+{
+    return it->is_typed || it->is_formatted;
+}
 
 grebe_context *iterator_context(const grebe_iterator *iter);
 /** Columns of the rows without reading: a struct without fields where they are unknown. */

@@ -26,8 +26,9 @@ struct grebe_iterator {
 static grebe_status sign(const grebe_iterable *it, uint64_t *out, grebe_error *err)
 {
     struct buf text = BUF_INIT(it->ctx->a);
-    grebe_status st = buf_printf(&text, err, "%lld of %lld %d, %lld of %lld, %d %d ", (long long)it->rank, (long long)it->world,
-                                 (int)it->how, (long long)it->worker, (long long)it->n_workers, it->is_typed, it->is_formatted);
+    grebe_status st =
+        buf_printf(&text, err, "%lld of %lld %d, %lld of %lld, %d %d ", (long long)it->rank, (long long)it->world,
+                   (int)it->how, (long long)it->worker, (long long)it->n_workers, it->is_typed, it->is_formatted);
     if (st == GREBE_OK) {
         st = node_describe(it->root, &text, err);
     }
@@ -38,7 +39,8 @@ static grebe_status sign(const grebe_iterable *it, uint64_t *out, grebe_error *e
 
 /* ---- reading a state ---- */
 
-static grebe_status check_head(const struct json_value *top, uint64_t signature, int64_t *epoch, int64_t *skip, grebe_error *err)
+static grebe_status check_head(const struct json_value *top, uint64_t signature, int64_t *epoch, int64_t *skip,
+                               grebe_error *err)
 {
     int64_t version = 0;
     char expected[17];
@@ -50,7 +52,8 @@ static grebe_status check_head(const struct json_value *top, uint64_t signature,
         return GREBE_FAIL(err, GREBE_EINVAL, "a state of version %lld: expected %d", (long long)version, STATE_VERSION);
     }
     if (!json_is_text(json_get(top, "signature"), expected)) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "the state is one of another stream (sources, steps, seeds or their order differ)");
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "the state is one of another stream (sources, steps, seeds or their order differ)");
     }
     if (!json_i64(json_get(top, "epoch"), epoch) || !json_i64(json_get(top, "skip"), skip)) {
         return mark_fail(err, "no epoch, or no number of rows to skip");
@@ -83,8 +86,8 @@ out:
 
 /* ---- life ---- */
 
-grebe_status grebe_iterator_new(const grebe_iterable *it, const char *state, const grebe_call_options *call, grebe_iterator **out,
-                                grebe_error *err)
+grebe_status grebe_iterator_new(const grebe_iterable *it, const char *state, const grebe_call_options *call,
+                                grebe_iterator **out, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, it != NULL && out != NULL);
     *out = NULL;
@@ -93,7 +96,7 @@ grebe_status grebe_iterator_new(const grebe_iterable *it, const char *state, con
         return mem_fail(err, sizeof *iter, "an iterator");
     }
     grebe_status st = GREBE_OK;
-    struct reading env = {it->ctx, call_options_resolve(it->ctx, call), false};
+    struct reading env = { it->ctx, call_options_resolve(it->ctx, call), false };
     iter->ctx = it->ctx;
     iter->it = grebe_iterable_keep(it);
     iter->epoch = it->epoch;
@@ -121,7 +124,10 @@ void grebe_iterator_free(grebe_iterator *iter)
     }
 }
 
-grebe_context *iterator_context(const grebe_iterator *iter) { return iter->ctx; }
+grebe_context *iterator_context(const grebe_iterator *iter)
+{
+    return iter->ctx;
+}
 
 grebe_status iterator_schema(const grebe_iterator *iter, struct ArrowSchema *out, grebe_error *err)
 {
@@ -131,11 +137,11 @@ grebe_status iterator_schema(const grebe_iterator *iter, struct ArrowSchema *out
 
 /* ---- rows ---- */
 
-grebe_status grebe_iterator_next(grebe_iterator *iter, int64_t batch_rows, struct ArrowArray *out, struct ArrowSchema *schema,
-                                 grebe_error *err)
+grebe_status grebe_iterator_next(grebe_iterator *iter, int64_t batch_rows, struct ArrowArray *out,
+                                 struct ArrowSchema *schema, grebe_error *err)
 {
-    struct rows rows = {0};
-    struct place before = {0};
+    struct rows rows = { 0 };
+    struct place before = { 0 };
     grebe_status st = GREBE_OK;
     memset(out, 0, sizeof *out);
     memset(schema, 0, sizeof *schema);
@@ -166,7 +172,7 @@ grebe_status grebe_iterator_state(const grebe_iterator *iter, int64_t rows_back,
                                   grebe_error *err)
 {
     struct buf text = BUF_INIT(iter->ctx->a);
-    struct place p = {0};
+    struct place p = { 0 };
     grebe_status st = GREBE_OK;
     if (rows_back < 0 || rows_back > iter->n_last) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%lld rows back: the last batch has %lld", (long long)rows_back,
@@ -176,12 +182,13 @@ grebe_status grebe_iterator_state(const grebe_iterator *iter, int64_t rows_back,
         return GREBE_FAIL(err, iter->failed, "reading failed; where it stands is not known any more");
     }
     if (rows_back > 0) {
-        p = (struct place){mark_keep(iter->before.mark), iter->before.given + iter->n_last - rows_back};
+        p = (struct place){ mark_keep(iter->before.mark), iter->before.given + iter->n_last - rows_back };
     } else {
         GREBE_TRY(reader_place(iter->reader, &p, err));
     }
-    GREBE_TRY(buf_printf(&text, err, "{\"version\": %d, \"signature\": \"%016llx\", \"epoch\": %lld, \"skip\": %lld, \"words\": [",
-                         STATE_VERSION, (unsigned long long)iter->signature, (long long)iter->epoch, (long long)p.given));
+    GREBE_TRY(buf_printf(
+        &text, err, "{\"version\": %d, \"signature\": \"%016llx\", \"epoch\": %lld, \"skip\": %lld, \"words\": [",
+        STATE_VERSION, (unsigned long long)iter->signature, (long long)iter->epoch, (long long)p.given));
     GREBE_TRY(mark_print(p.mark, &text, err));
     GREBE_TRY(buf_put_text(&text, "]}", err));
     int sys = write(write_ctx, text.data, text.len);

@@ -6,17 +6,27 @@
 
 #include "base/checked.h"
 
-static int64_t leaf_n_shards(const struct node *n) { return n->n_shards; }
+static int64_t leaf_n_shards(const struct node *n)
+{
+    return n->n_shards;
+}
 
-static struct shard_source *source_of(const struct node *n) { return (struct shard_source *)n->held; }
+static struct shard_source *source_of(const struct node *n)
+{
+    return (struct shard_source *)n->held;
+}
 
-static bool leaf_yields_tables(const struct node *n) { return source_of(n)->are_tables; }
+static bool leaf_yields_tables(const struct node *n)
+{
+    return source_of(n)->are_tables;
+}
 
 static const struct node_ops leaf_ops;
 
-/* A leaf over shards of the same source: shard k is that at place first + k step of `from`, or number k where from is NULL. */
-static grebe_status leaf_of_shards(grebe_context *ctx, struct shard_source *source, const int64_t *from, struct shard_run run,
-                                   struct node **out, grebe_error *err)
+/* A leaf over shards of the same source: shard k is that at place first + k step of `from`, or number k where from is
+ * NULL. */
+static grebe_status leaf_of_shards(grebe_context *ctx, struct shard_source *source, const int64_t *from,
+                                   struct shard_run run, struct node **out, grebe_error *err)
 {
     grebe_status st = node_new(ctx, &leaf_ops, NULL, 0, out, err);
     if (st != GREBE_OK) {
@@ -41,14 +51,15 @@ static grebe_status leaf_of_shards(grebe_context *ctx, struct shard_source *sour
 
 grebe_status leaf_new(grebe_context *ctx, struct shard_source *source, struct node **out, grebe_error *err)
 {
-    grebe_status st = leaf_of_shards(ctx, source, NULL, (struct shard_run){0, 1, source->n_shards}, out, err);
+    grebe_status st = leaf_of_shards(ctx, source, NULL, (struct shard_run){ 0, 1, source->n_shards }, out, err);
     held_drop(&source->held);
     return st;
 }
 
 static grebe_status leaf_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {
-    grebe_status st = leaf_of_shards(n->ctx, source_of(n), n->shards, (struct shard_run){0, 1, n->n_shards}, out, err);
+    grebe_status st =
+        leaf_of_shards(n->ctx, source_of(n), n->shards, (struct shard_run){ 0, 1, n->n_shards }, out, err);
     if (st == GREBE_OK) {
         struct pcg64 own = *g;
         pcg64_shuffle(&own, (*out)->shards, n->n_shards);
@@ -59,7 +70,8 @@ static grebe_status leaf_shuffle(const struct node *n, const struct pcg64 *g, st
 static grebe_status leaf_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
                               grebe_error *err)
 {
-    return leaf_of_shards(n->ctx, source_of(n), n->shards, shard_run_of(n->n_shards, takers, i, is_contiguous), out, err);
+    return leaf_of_shards(n->ctx, source_of(n), n->shards, shard_run_of(n->n_shards, takers, i, is_contiguous), out,
+                          err);
 }
 
 static grebe_status leaf_reshard(const struct node *n, struct node **out, grebe_error *err)
@@ -102,16 +114,16 @@ static void close_shard(struct leaf_reader *l)
     if (l->shard.ops != NULL) {
         l->shard.ops->free(l->shard.self);
     }
-    l->shard = (struct shard_reader){0};
+    l->shard = (struct shard_reader){ 0 };
 }
 
 /* Rows as the shard has them, without those before l->row; *is_end at the end of the shard. */
 static grebe_status shard_next(struct leaf_reader *l, struct rows *out, bool *is_end, grebe_error *err)
 {
     const grebe_allocator *a = l->base.env.ctx->a;
-    struct ArrowSchema schema = {0};
-    struct ArrowArray array = {0};
-    struct rows all = {0};
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray array = { 0 };
+    struct rows all = { 0 };
     grebe_status st = l->shard.ops->next(l->shard.self, &schema, &array, err);
     if (st == GREBE_END) {
         *is_end = true;
@@ -166,7 +178,7 @@ static grebe_status leaf_produce(struct reader *r, int64_t want, struct rows *ou
         }
         close_shard(l);
         l->row = 0;
-        l->place = (struct shard_place){0, 0};
+        l->place = (struct shard_place){ 0, 0 };
     }
     return GREBE_END;
 }
@@ -197,7 +209,7 @@ static grebe_status leaf_load(struct reader *r, const struct mark *m, grebe_erro
     struct leaf_reader *l = (struct leaf_reader *)r;
     close_shard(l);
     l->at = l->row = 0;
-    l->place = (struct shard_place){0, 0};
+    l->place = (struct shard_place){ 0, 0 };
     if (m == NULL) {
         return GREBE_OK;
     }
@@ -206,12 +218,13 @@ static grebe_status leaf_load(struct reader *r, const struct mark *m, grebe_erro
         return st;
     }
     const int64_t *w = m->words;
-    if (w[0] < 0 || w[0] > l->node->n_shards || w[2] < 0 || w[1] < w[2] || w[1] > MARK_ROWS_MAX || (w[0] == l->node->n_shards && w[1] != 0)) {
+    if (w[0] < 0 || w[0] > l->node->n_shards || w[2] < 0 || w[1] < w[2] || w[1] > MARK_ROWS_MAX ||
+        (w[0] == l->node->n_shards && w[1] != 0)) {
         return mark_fail(err, "a shard or row that is not there");
     }
     l->at = w[0];
     l->row = w[1];
-    l->place = (struct shard_place){w[2], (uint64_t)w[3]};
+    l->place = (struct shard_place){ w[2], (uint64_t)w[3] };
     return GREBE_OK;
 }
 
@@ -224,7 +237,7 @@ static void leaf_free(struct reader *r)
     reader_dealloc(r, sizeof *l);
 }
 
-static const struct reader_ops leaf_reader_ops = {leaf_produce, leaf_save, leaf_load, leaf_free};
+static const struct reader_ops leaf_reader_ops = { leaf_produce, leaf_save, leaf_load, leaf_free };
 
 static grebe_status leaf_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {

@@ -9,9 +9,10 @@
 /* ---- rows to lists ---- */
 
 /* Struct of list<column>: the type of rows that are batches of these. */
-static grebe_status lists_type(const grebe_allocator *a, const struct ArrowSchema *from, struct rows_type **out, grebe_error *err)
+static grebe_status lists_type(const grebe_allocator *a, const struct ArrowSchema *from, struct rows_type **out,
+                               grebe_error *err)
 {
-    struct ArrowSchema all = {0};
+    struct ArrowSchema all = { 0 };
     grebe_status st = schema_new(a, "+s", "", false, from->n_children, &all, err);
     for (int64_t i = 0; i < from->n_children && st == GREBE_OK; i++) {
         st = schema_new(a, "+l", from->children[i]->name, true, 1, all.children[i], err);
@@ -30,8 +31,8 @@ static grebe_status lists_type(const grebe_allocator *a, const struct ArrowSchem
 }
 
 /* One column as lists that end at ends[0 .. n). */
-static grebe_status lists_column(const grebe_allocator *a, const struct rows *in, int64_t child, const int64_t *ends, int64_t n,
-                                 struct ArrowArray *out, grebe_error *err)
+static grebe_status lists_column(const grebe_allocator *a, const struct rows *in, int64_t child, const int64_t *ends,
+                                 int64_t n, struct ArrowArray *out, grebe_error *err)
 {
     void *p = NULL;
     grebe_status st = array_new(a, n, 2, 1, out, err);
@@ -53,11 +54,11 @@ static grebe_status lists_column(const grebe_allocator *a, const struct rows *in
 }
 
 /* All rows of `in` as n rows of lists. */
-static grebe_status make_lists(const grebe_allocator *a, const struct rows *in, const int64_t *ends, int64_t n, struct rows *out,
-                               grebe_error *err)
+static grebe_status make_lists(const grebe_allocator *a, const struct rows *in, const int64_t *ends, int64_t n,
+                               struct rows *out, grebe_error *err)
 {
     struct buf columns = BUF_INIT(a);
-    struct ArrowArray one = {0}, all = {0};
+    struct ArrowArray one = { 0 }, all = { 0 };
     struct rows_type *type = NULL;
     grebe_status st = GREBE_OK;
     if (in->n > INT32_MAX) {
@@ -95,15 +96,16 @@ static void list_free(struct held *h)
     mem_free(l->a, l, sizeof *l);
 }
 
-static grebe_status list_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first, struct rows *out,
-                             grebe_error *err)
+static grebe_status list_run(struct batch_step *self, grebe_context *ctx, const struct rows *in, int64_t first,
+                             struct rows *out, grebe_error *err)
 {
     (void)self;
     (void)first;
     return make_lists(ctx->a, in, &in->n, 1, out, err);
 }
 
-static grebe_status lists_new(const grebe_iterable *it, int64_t batch_rows, bool drop_last, struct node **out, grebe_error *err)
+static grebe_status lists_new(const grebe_iterable *it, int64_t batch_rows, bool drop_last, struct node **out,
+                              grebe_error *err)
 {
     const grebe_allocator *a = it->ctx->a;
     struct list_step *l = mem_alloc_zero(a, sizeof *l);
@@ -146,7 +148,7 @@ struct equal_reader {
 static grebe_status equal_run(const struct rows *in, int at, const struct rows *first, int64_t *n, grebe_error *err)
 {
     const struct ArrowSchema *schema = in->type->schema.children[at];
-    struct ArrowArray x = {0}, y = {0};
+    struct ArrowArray x = { 0 }, y = { 0 };
     grebe_status st = array_view(first->data, array_shared_get(first->data)->children[at], first->begin, 1, &x, err);
     *n = 0;
     while (st == GREBE_OK && *n < in->n) {
@@ -168,7 +170,7 @@ static grebe_status equal_produce(struct reader *r, int64_t want, struct rows *o
     const struct column_name *c = (const struct column_name *)e->node->held;
     const grebe_allocator *a = r->env.ctx->a;
     struct buf parts = BUF_INIT(a);
-    struct rows whole = {0};
+    struct rows whole = { 0 };
     grebe_status st = GREBE_OK;
     for (bool is_open = true; is_open;) {
         bool has = false;
@@ -177,7 +179,8 @@ static grebe_status equal_produce(struct reader *r, int64_t want, struct rows *o
         if (!has) {
             break;
         }
-        struct rows waiting = rows_view(&e->kid->pending, e->kid->given, e->kid->pending.n - e->kid->given), part = {0};
+        struct rows waiting = rows_view(&e->kid->pending, e->kid->given, e->kid->pending.n - e->kid->given),
+                    part = { 0 };
         int64_t n = 0;
         st = schema_find(&waiting.type->schema, c->name, &at, err);
         if (st == GREBE_OK) {
@@ -235,7 +238,7 @@ static void equal_free(struct reader *r)
     reader_dealloc(r, sizeof *e);
 }
 
-static const struct reader_ops equal_reader_ops = {equal_produce, equal_save, equal_load, equal_free};
+static const struct reader_ops equal_reader_ops = { equal_produce, equal_save, equal_load, equal_free };
 
 static grebe_status equal_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
@@ -267,7 +270,8 @@ static grebe_status equal_describe(const struct node *n, struct buf *dst, grebe_
 }
 
 static const struct node_ops equal_ops = {
-    .name = "equal", .yields_tables = equal_yields_tables, .describe = equal_describe, .open = equal_open};
+    .name = "equal", .yields_tables = equal_yields_tables, .describe = equal_describe, .open = equal_open
+};
 
 grebe_status groups_by_new(struct node *kid, const char *column, bool is_typed, struct node **out, grebe_error *err)
 {
@@ -280,7 +284,8 @@ grebe_status groups_by_new(struct node *kid, const char *column, bool is_typed, 
     c->held.free = column_name_free;
     c->a = a;
     c->name = str_copy(a, column);
-    grebe_status st = c->name == NULL ? mem_fail(err, strlen(column), "a column") : node_new(kid->ctx, &equal_ops, &kid, 1, out, err);
+    grebe_status st =
+        c->name == NULL ? mem_fail(err, strlen(column), "a column") : node_new(kid->ctx, &equal_ops, &kid, 1, out, err);
     if (st != GREBE_OK) {
         held_drop(&c->held);
         return st;
@@ -311,8 +316,8 @@ static grebe_status list_features(const grebe_iterable *it, struct features **ou
             goto out;
         }
         size_t key = (size_t)(colon - text) + 2;
-        GREBE_TRY(buf_printf(&json, err, "%s%.*s {\"feature\": %.*s, \"length\": -1, \"_type\": \"List\"}", i > 0 ? ", " : "",
-                             (int)(key - 1), text + 1, (int)(one.len - key - 2), text + key + 1));
+        GREBE_TRY(buf_printf(&json, err, "%s%.*s {\"feature\": %.*s, \"length\": -1, \"_type\": \"List\"}",
+                             i > 0 ? ", " : "", (int)(key - 1), text + 1, (int)(one.len - key - 2), text + key + 1));
     }
     GREBE_TRY(st);
     GREBE_TRY(buf_put_byte(&json, '}', err));
@@ -324,8 +329,8 @@ out:
     return st;
 }
 
-grebe_status grebe_iterable_batch(const grebe_iterable *it, int64_t batch_rows, const char *by_column, bool drop_last_batch,
-                                  grebe_iterable **out, grebe_error *err)
+grebe_status grebe_iterable_batch(const grebe_iterable *it, int64_t batch_rows, const char *by_column,
+                                  bool drop_last_batch, grebe_iterable **out, grebe_error *err)
 {
     struct features *features = NULL;
     struct node *root = NULL;

@@ -32,7 +32,8 @@ void mark_drop(struct mark *m)
     mem_free(m->a, m, mark_size(m->n_words, m->n_kids));
 }
 
-static grebe_status mark_new(const grebe_allocator *a, size_t n_words, size_t n_kids, struct mark **out, grebe_error *err)
+static grebe_status mark_new(const grebe_allocator *a, size_t n_words, size_t n_kids, struct mark **out,
+                             grebe_error *err)
 {
     size_t size = mark_size(n_words, n_kids);
     struct mark *m = mem_alloc_zero(a, size);
@@ -50,12 +51,16 @@ static grebe_status mark_new(const grebe_allocator *a, size_t n_words, size_t n_
 
 /* ---- making ---- */
 
-grebe_status mark_put(struct mark_builder *b, int64_t word, grebe_error *err) { return buf_put(&b->words, &word, sizeof word, err); }
+grebe_status mark_put(struct mark_builder *b, int64_t word, grebe_error *err)
+{
+    return buf_put(&b->words, &word, sizeof word, err);
+}
 
 grebe_status mark_put_rng(struct mark_builder *b, const struct pcg64 *g, grebe_error *err)
 {
-    int64_t words[MARK_RNG_WORDS] = {(int64_t)g->state_high, (int64_t)g->state_low, (int64_t)g->inc_high,
-                                     (int64_t)g->inc_low,    g->half,               g->has_half};
+    int64_t words[MARK_RNG_WORDS] = {
+        (int64_t)g->state_high, (int64_t)g->state_low, (int64_t)g->inc_high, (int64_t)g->inc_low, g->half, g->has_half
+    };
     return buf_put(&b->words, words, sizeof words, err);
 }
 
@@ -117,7 +122,7 @@ grebe_status mark_get_rng(const struct mark *m, size_t w, struct pcg64 *out, gre
     if (w + MARK_RNG_WORDS > m->n_words || x[4] < 0 || x[4] > UINT32_MAX || x[5] < 0 || x[5] > 1 || (x[3] & 1) == 0) {
         return mark_fail(err, "no generator of random numbers");
     }
-    *out = (struct pcg64){(uint64_t)x[0], (uint64_t)x[1], (uint64_t)x[2], (uint64_t)x[3], (uint32_t)x[4], x[5] == 1};
+    *out = (struct pcg64){ (uint64_t)x[0], (uint64_t)x[1], (uint64_t)x[2], (uint64_t)x[3], (uint32_t)x[4], x[5] == 1 };
     return GREBE_OK;
 }
 
@@ -154,8 +159,8 @@ static grebe_status next_count(const struct json_value *numbers, size_t *at, siz
     return GREBE_OK;
 }
 
-static grebe_status read_one(const grebe_allocator *a, const struct json_value *numbers, size_t *at, int depth, struct mark **out,
-                             grebe_error *err)
+static grebe_status read_one(const grebe_allocator *a, const struct json_value *numbers, size_t *at, int depth,
+                             struct mark **out, grebe_error *err)
 {
     size_t n_words = 0, n_kids = 0;
     struct mark *m = NULL;

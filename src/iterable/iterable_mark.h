@@ -3,8 +3,8 @@
 #define GREBE_ITERABLE_ITERABLE_MARK_H
 
 /*
- * Where readers stand: numbers, and the marks of the readers below. Marks are shared, not copied: one is made before each
- * batch of each reader, and the one of a large buffer is large (docs/format/dataset_state.md).
+ * Where readers stand: numbers, and the marks of the readers below. Marks are shared, not copied: one is made before
+ * each batch of each reader, and the one of a large buffer is large (docs/format/dataset_state.md).
  */
 
 #include <stdatomic.h>
@@ -29,10 +29,10 @@ void mark_drop(struct mark *m);               /* NULL accepted */
 struct mark_builder {
     struct buf words, kids;
 };
-#define MARK_BUILDER_INIT(a)         \
-    (struct mark_builder)            \
-    {                                \
-        BUF_INIT(a), BUF_INIT(a)     \
+#define MARK_BUILDER_INIT(a)                                                                                           \
+    (struct mark_builder)                                                                                              \
+    {                                                                                                                  \
+        BUF_INIT(a), BUF_INIT(a)                                                                                       \
     }
 grebe_status mark_put(struct mark_builder *b, int64_t word, grebe_error *err);
 grebe_status mark_put_rng(struct mark_builder *b, const struct pcg64 *g, grebe_error *err);

@@ -22,8 +22,8 @@ void held_drop(struct held *h)
 
 /* ---- life ---- */
 
-grebe_status node_new(grebe_context *ctx, const struct node_ops *ops, struct node *const *kids, size_t n, struct node **out,
-                      grebe_error *err)
+grebe_status node_new(grebe_context *ctx, const struct node_ops *ops, struct node *const *kids, size_t n,
+                      struct node **out, grebe_error *err)
 {
     struct node *x = mem_alloc_zero(ctx->a, sizeof *x);
     if (x == NULL) {
@@ -52,7 +52,8 @@ grebe_status node_new(grebe_context *ctx, const struct node_ops *ops, struct nod
     return GREBE_OK;
 }
 
-grebe_status node_with_kids(const struct node *n, struct node **kids, size_t n_kids, struct node **out, grebe_error *err)
+grebe_status node_with_kids(const struct node *n, struct node **kids, size_t n_kids, struct node **out,
+                            grebe_error *err)
 {
     grebe_status st = node_new(n->ctx, n->ops, kids, n_kids, out, err);
     for (size_t i = 0; i < n_kids; i++) {
@@ -120,10 +121,10 @@ bool node_is_shufflable(const struct node *n)
 struct shard_run shard_run_of(int64_t k, int64_t n, int64_t i, bool is_contiguous)
 {
     if (!is_contiguous) {
-        return (struct shard_run){i, n, i < k ? (k - i - 1) / n + 1 : 0};
+        return (struct shard_run){ i, n, i < k ? (k - i - 1) / n + 1 : 0 };
     }
     int64_t each = k / n, more = k % n;
-    return (struct shard_run){each * i + (i < more ? i : more), 1, each + (i < more)};
+    return (struct shard_run){ each * i + (i < more ? i : more), 1, each + (i < more) };
 }
 
 void rng_shift(struct pcg64 *g, int64_t value)
@@ -143,10 +144,12 @@ struct change_of_tree {
     bool is_contiguous;
 };
 
-static grebe_status change_node(const struct node *n, const struct change_of_tree *c, struct node **out, grebe_error *err);
+static grebe_status change_node(const struct node *n, const struct change_of_tree *c, struct node **out,
+                                grebe_error *err);
 
 /* A copy over changed children. */
-static grebe_status change_kids(const struct node *n, const struct change_of_tree *c, struct node **out, grebe_error *err)
+static grebe_status change_kids(const struct node *n, const struct change_of_tree *c, struct node **out,
+                                grebe_error *err)
 {
     size_t size = n->n_kids * sizeof(struct node *);
     struct node **kids = mem_alloc_zero(n->ctx->a, size);
@@ -170,7 +173,8 @@ static grebe_status change_kids(const struct node *n, const struct change_of_tre
     return st;
 }
 
-static grebe_status change_node(const struct node *n, const struct change_of_tree *c, struct node **out, grebe_error *err)
+static grebe_status change_node(const struct node *n, const struct change_of_tree *c, struct node **out,
+                                grebe_error *err)
 {
     *out = NULL;
     if (c->what == CHANGE_SHUFFLE && n->ops->shuffle != NULL) {
@@ -195,22 +199,23 @@ static grebe_status change_node(const struct node *n, const struct change_of_tre
 
 grebe_status node_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {
-    return change_node(n, &(struct change_of_tree){CHANGE_SHUFFLE, g, 0, 0, false}, out, err);
+    return change_node(n, &(struct change_of_tree){ CHANGE_SHUFFLE, g, 0, 0, false }, out, err);
 }
 
-grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out, grebe_error *err)
+grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
+                       grebe_error *err)
 {
-    return change_node(n, &(struct change_of_tree){CHANGE_PART, NULL, takers, i, is_contiguous}, out, err);
+    return change_node(n, &(struct change_of_tree){ CHANGE_PART, NULL, takers, i, is_contiguous }, out, err);
 }
 
 grebe_status node_shift(const struct node *n, int64_t value, struct node **out, grebe_error *err)
 {
-    return change_node(n, &(struct change_of_tree){CHANGE_SHIFT, NULL, value, 0, false}, out, err);
+    return change_node(n, &(struct change_of_tree){ CHANGE_SHIFT, NULL, value, 0, false }, out, err);
 }
 
 grebe_status node_reshard(const struct node *n, struct node **out, grebe_error *err)
 {
-    return change_node(n, &(struct change_of_tree){CHANGE_RESHARD, NULL, 0, 0, false}, out, err);
+    return change_node(n, &(struct change_of_tree){ CHANGE_RESHARD, NULL, 0, 0, false }, out, err);
 }
 
 /* ---- the signature ---- */
@@ -220,7 +225,8 @@ grebe_status node_describe(const struct node *n, struct buf *dst, grebe_error *e
     grebe_status st = buf_printf(dst, err, "%s(%lld %lld %d %d %d", n->ops->name, (long long)n->rows, (long long)n->at,
                                  n->is_set, n->is_typed, n->mode);
     if (st == GREBE_OK) {
-        st = buf_printf(dst, err, " %016llx%016llx", (unsigned long long)n->rng.state_high, (unsigned long long)n->rng.state_low);
+        st = buf_printf(dst, err, " %016llx%016llx", (unsigned long long)n->rng.state_high,
+                        (unsigned long long)n->rng.state_low);
     }
     if (st == GREBE_OK && n->ops->describe != NULL) {
         st = n->ops->describe(n, dst, err);

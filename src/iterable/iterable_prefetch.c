@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows read ahead: while the caller works on a batch, a task of the pool reads the next ones. Each batch waits together with the
- * place of the child behind it, so the state never knows of what was read too early.
+ * Rows read ahead: while the caller works on a batch, a task of the pool reads the next ones. Each batch waits together
+ * with the place of the child behind it, so the state never knows of what was read too early.
  */
 #include "iterable/iterable_internal.h"
 
@@ -142,7 +142,7 @@ static grebe_status prefetch_produce(struct reader *r, int64_t want, struct rows
         rows_move(out, &w->rows);
         place_release(&p->at);
         p->at = w->behind;
-        w->behind = (struct place){0};
+        w->behind = (struct place){ 0 };
         p->first = (p->first + 1) % p->node->rows;
         p->n--;
     } else {
@@ -197,9 +197,10 @@ static void prefetch_free(struct reader *r)
     reader_dealloc(r, sizeof *p);
 }
 
-static const struct reader_ops prefetch_reader_ops = {prefetch_produce, prefetch_save, prefetch_load, prefetch_free};
+static const struct reader_ops prefetch_reader_ops = { prefetch_produce, prefetch_save, prefetch_load, prefetch_free };
 
-static grebe_status prefetch_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
+static grebe_status prefetch_open(const struct node *n, const struct reading *env, struct reader **out,
+                                  grebe_error *err)
 {
     grebe_status st = reader_alloc(sizeof(struct prefetch_reader), &prefetch_reader_ops, env, out, err);
     if (st != GREBE_OK) {
@@ -219,7 +220,7 @@ static grebe_status prefetch_open(const struct node *n, const struct reading *en
     return st;
 }
 
-static const struct node_ops prefetch_ops = {.name = "prefetch", .open = prefetch_open};
+static const struct node_ops prefetch_ops = { .name = "prefetch", .open = prefetch_open };
 
 grebe_status prefetch_new(struct node *kid, int64_t batches, struct node **out, grebe_error *err)
 {

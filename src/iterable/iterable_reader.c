@@ -9,7 +9,7 @@
 void place_release(struct place *p)
 {
     mark_drop(p->mark);
-    *p = (struct place){0};
+    *p = (struct place){ 0 };
 }
 
 grebe_status reader_alloc(size_t size, const struct reader_ops *ops, const struct reading *env, struct reader **out,
@@ -91,7 +91,7 @@ grebe_status reader_read(struct reader *r, int64_t n, struct rows *out, grebe_er
     int64_t got = 0;
     grebe_status st = GREBE_OK;
     while (n < 0 || got < n) {
-        struct rows part = {0};
+        struct rows part = { 0 };
         int64_t left = n < 0 ? INT64_MAX : n - got;
         st = reader_next(r, min_i64(left, READ_ROWS_MAX), left, &part, err);
         if (st == GREBE_END) {
@@ -138,9 +138,9 @@ grebe_status reader_skip(struct reader *r, int64_t *n, grebe_error *err)
 
 grebe_status reader_place(struct reader *r, struct place *out, grebe_error *err)
 {
-    *out = (struct place){0};
+    *out = (struct place){ 0 };
     if (r->given < r->pending.n) {
-        *out = (struct place){mark_keep(r->before), r->given};
+        *out = (struct place){ mark_keep(r->before), r->given };
         return GREBE_OK;
     }
     return r->ops->save(r, &out->mark, err);

@@ -8,7 +8,8 @@
 #include "arrow/schema_union.h"
 #include "base/checked.h"
 
-grebe_status rows_type_new(const grebe_allocator *a, struct ArrowSchema *schema, struct rows_type **out, grebe_error *err)
+grebe_status rows_type_new(const grebe_allocator *a, struct ArrowSchema *schema, struct rows_type **out,
+                           grebe_error *err)
 {
     struct rows_type *t = mem_alloc_zero(a, sizeof *t);
     if (t == NULL) {
@@ -54,10 +55,11 @@ void rows_move(struct rows *dst, struct rows *src)
 
 struct rows rows_view(const struct rows *r, int64_t begin, int64_t n)
 {
-    return (struct rows){rows_type_keep(r->type), array_shared_keep(r->data), r->begin + begin, n};
+    return (struct rows){ rows_type_keep(r->type), array_shared_keep(r->data), r->begin + begin, n };
 }
 
-grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct ArrowArray *array, struct rows *out, grebe_error *err)
+grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct ArrowArray *array, struct rows *out,
+                     grebe_error *err)
 {
     int64_t n = array->length;
     struct array_shared *data = NULL;
@@ -66,7 +68,7 @@ grebe_status rows_of(const grebe_allocator *a, struct rows_type *type, struct Ar
         array_release(array);
         return st;
     }
-    *out = (struct rows){rows_type_keep(type), data, 0, n};
+    *out = (struct rows){ rows_type_keep(type), data, 0, n };
     return GREBE_OK;
 }
 
@@ -83,7 +85,8 @@ static size_t merge_picks(struct pick *picks, size_t n)
     size_t kept = 0;
     for (size_t i = 1; i < n; i++) {
         struct pick *last = &picks[kept];
-        if (picks[i].source == last->source && picks[i].begin == last->begin + last->n && last->n <= INT32_MAX - picks[i].n) {
+        if (picks[i].source == last->source && picks[i].begin == last->begin + last->n &&
+            last->n <= INT32_MAX - picks[i].n) {
             last->n += picks[i].n;
         } else {
             picks[++kept] = picks[i];
@@ -105,7 +108,7 @@ static grebe_status common_type(const grebe_allocator *a, const struct rows *sou
         *out = rows_type_keep(sources[0].type);
         return GREBE_OK;
     }
-    struct ArrowSchema all = {0};
+    struct ArrowSchema all = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(schema_copy(a, &sources[0].type->schema, &all, err));
     for (size_t i = 1; i < n; i++) {
@@ -119,11 +122,11 @@ out:
     return st;
 }
 
-static grebe_status fit_source(const grebe_allocator *a, const struct rows *from, struct rows_type *type, struct rows *out,
-                               grebe_error *err)
+static grebe_status fit_source(const grebe_allocator *a, const struct rows *from, struct rows_type *type,
+                               struct rows *out, grebe_error *err)
 {
-    struct fit fit = {0};
-    struct ArrowArray whole = {0}, fitted = {0};
+    struct fit fit = { 0 };
+    struct ArrowArray whole = { 0 }, fitted = { 0 };
     grebe_status st = GREBE_OK;
     GREBE_TRY(fit_new(a, &from->type->schema, &type->schema, &fit, err));
     GREBE_TRY(rows_array(from, &whole, err));
@@ -134,40 +137,78 @@ out:
     return st;
 }
 
+/* Picks as they are selected: neighbours of one source together, row by row where they are single rows mostly, else as ranges. */
+struct selecting {
+    struct selection *sels;   /* shape [n] */
+    struct row_range *ranges; /* shape [n]; or NULL */
+    int64_t *rows;            /* shape [n_rows] */
+    size_t n, n_sels;
+    int64_t n_rows;
+};
+
+static void selecting_release(const grebe_allocator *a, struct selecting *x)
+{
+    mem_free(a, x->sels, x->n * sizeof *x->sels);
+    mem_free(a, x->ranges, x->n * sizeof *x->ranges);
+    mem_free(a, x->rows, (size_t)x->n_rows * sizeof *x->rows);
+}
+
+static grebe_status selecting_init(const grebe_allocator *a, const struct rows *sources, const struct pick *picks, size_t n,
+                                   struct selecting *x, grebe_error *err)
+{
+    *x = (struct selecting){ .n = n };
+    for (size_t i = 0; i < n; i++) {
+        x->n_rows += picks[i].n;
+    }
+    bool by_row = x->n_rows / 2 < (int64_t)n;
+    x->sels = mem_alloc(a, n * sizeof *x->sels);
+    x->ranges = by_row ? NULL : mem_alloc(a, n * sizeof *x->ranges);
+    x->rows = by_row ? mem_alloc(a, (size_t)x->n_rows * sizeof *x->rows) : NULL;
+    if (x->sels == NULL || (x->ranges == NULL && x->rows == NULL)) {
+        selecting_release(a, x);
+        return mem_fail(err, n * sizeof *x->sels, "rows");
+    }
+    int64_t *row = x->rows;
+    for (size_t i = 0; i < n; i++) {
+        const struct rows *from = &sources[picks[i].source];
+        const struct ArrowArray *src = array_shared_get(from->data);
+        int64_t begin = from->begin + picks[i].begin;
+        size_t count = by_row ? (size_t)picks[i].n : 1;
+        if (x->n_sels == 0 || x->sels[x->n_sels - 1].src != src) {
+            x->sels[x->n_sels++] = (struct selection){ src, row, by_row ? NULL : &x->ranges[i], 0, 0, false };
+        }
+        x->sels[x->n_sels - 1].n += count;
+        if (!by_row) {
+            x->ranges[i] = (struct row_range){ begin, picks[i].n };
+        }
+        for (size_t k = 0; by_row && k < count; k++) {
+            *row++ = begin + (int64_t)k;
+        }
+    }
+    return GREBE_OK;
+}
+
 /* Picks of sources of one type. */
 static grebe_status pick_same(const grebe_allocator *a, const struct rows *sources, struct rows_type *type,
                               const struct pick *picks, size_t n, struct rows *out, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    struct ArrowArray array = {0};
-    struct selection *sels = NULL;
-    struct row_range *ranges = NULL;
-    GREBE_TRY(mem_alloc_bounded(a, n, sizeof *sels, n, "rows", (void **)&sels, err));
-    GREBE_TRY(mem_alloc_bounded(a, n, sizeof *ranges, n, "rows", (void **)&ranges, err));
-    int64_t n_rows = 0;
-    size_t n_sels = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct rows *from = &sources[picks[i].source];
-        const struct ArrowArray *src = array_shared_get(from->data);
-        ranges[i] = (struct row_range){from->begin + picks[i].begin, picks[i].n};
-        n_rows += picks[i].n;
-        if (n_sels > 0 && sels[n_sels - 1].src == src) {
-            sels[n_sels - 1].n++;
-        } else {
-            sels[n_sels++] = (struct selection){src, NULL, &ranges[i], 1, 0, false};
-        }
+    struct ArrowArray array = { 0 };
+    struct selecting x;
+    grebe_status st = selecting_init(a, sources, picks, n, &x, err);
+    if (st != GREBE_OK) {
+        return st;
     }
-    struct select s = {a, sels, n_sels, n_rows, false, 0, err};
-    GREBE_TRY(select_node(&s, &type->schema, &array));
-    GREBE_TRY(rows_of(a, type, &array, out, err));
-out:
-    mem_free(a, sels, n * sizeof *sels);
-    mem_free(a, ranges, n * sizeof *ranges);
+    struct select s = { a, x.sels, x.n_sels, x.n_rows, false, 0, err };
+    st = select_node(&s, &type->schema, &array);
+    if (st == GREBE_OK) {
+        st = rows_of(a, type, &array, out, err);
+    }
+    selecting_release(a, &x);
     return st;
 }
 
-grebe_status rows_pick(const grebe_allocator *a, const struct rows *sources, size_t n_sources, struct pick *picks, size_t n,
-                       struct rows *out, grebe_error *err)
+grebe_status rows_pick(const grebe_allocator *a, const struct rows *sources, size_t n_sources, struct pick *picks,
+                       size_t n, struct rows *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct rows_type *type = NULL;
@@ -197,7 +238,8 @@ out:
     return st;
 }
 
-grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, size_t n, struct rows *out, grebe_error *err)
+grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, size_t n, struct rows *out,
+                       grebe_error *err)
 {
     struct pick *picks = NULL;
     grebe_status st = mem_alloc_bounded(a, n, sizeof *picks, n, "rows", (void **)&picks, err);
@@ -209,7 +251,7 @@ grebe_status rows_join(const grebe_allocator *a, const struct rows *sources, siz
         if (sources[i].n > INT32_MAX) {
             st = GREBE_FAIL(err, GREBE_ELIMIT, "%lld rows in one batch", (long long)sources[i].n);
         } else if (sources[i].n > 0) {
-            picks[n_picks++] = (struct pick){(int32_t)i, (int32_t)sources[i].n, 0};
+            picks[n_picks++] = (struct pick){ (int32_t)i, (int32_t)sources[i].n, 0 };
         }
     }
     if (st == GREBE_OK && n_picks == 0) {

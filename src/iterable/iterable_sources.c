@@ -9,7 +9,8 @@
 #include "dataset/dataset_internal.h"
 #include "dataset/order.h"
 
-static void source_init(struct shard_source *s, const char *name, void (*free)(struct held *h), bool are_tables, int64_t n_shards)
+static void source_init(struct shard_source *s, const char *name, void (*free)(struct held *h), bool are_tables,
+                        int64_t n_shards)
 {
     atomic_init(&s->held.refs, 1);
     s->held.free = free;
@@ -56,7 +57,10 @@ static int64_t dataset_shard_row(void *self)
     return s->next - s->begin;
 }
 
-static struct shard_place dataset_shard_place(void *self) { return (struct shard_place){dataset_shard_row(self), 0}; }
+static struct shard_place dataset_shard_place(void *self)
+{
+    return (struct shard_place){ dataset_shard_row(self), 0 };
+}
 
 static void dataset_shard_free(void *self)
 {
@@ -65,11 +69,11 @@ static void dataset_shard_free(void *self)
     mem_free(s->source->ctx->a, s, sizeof *s);
 }
 
-static const struct shard_reader_ops dataset_shard_ops = {dataset_shard_next, dataset_shard_place, dataset_shard_row,
-                                                          dataset_shard_free};
+static const struct shard_reader_ops dataset_shard_ops = { dataset_shard_next, dataset_shard_place, dataset_shard_row,
+                                                           dataset_shard_free };
 
-static grebe_status dataset_source_open(struct shard_source *base, const struct reading *r, int64_t shard, struct shard_place place,
-                                        struct shard_reader *out, grebe_error *err)
+static grebe_status dataset_source_open(struct shard_source *base, const struct reading *r, int64_t shard,
+                                        struct shard_place place, struct shard_reader *out, grebe_error *err)
 {
     struct dataset_source *d = (struct dataset_source *)base;
     struct dataset_shard *s = mem_alloc_zero(r->ctx->a, sizeof *s);
@@ -84,7 +88,7 @@ static grebe_status dataset_source_open(struct shard_source *base, const struct 
         mem_free(r->ctx->a, s, sizeof *s);
         return st;
     }
-    *out = (struct shard_reader){&dataset_shard_ops, s};
+    *out = (struct shard_reader){ &dataset_shard_ops, s };
     return GREBE_OK;
 }
 
@@ -100,7 +104,8 @@ static void dataset_source_free(struct held *h)
     mem_free(d->ctx->a, d, sizeof *d);
 }
 
-grebe_status grebe_iterable_of_dataset(const grebe_dataset *ds, int64_t n_shards, grebe_iterable **out, grebe_error *err)
+grebe_status grebe_iterable_of_dataset(const grebe_dataset *ds, int64_t n_shards, grebe_iterable **out,
+                                       grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && out != NULL);
     *out = NULL;
@@ -108,7 +113,8 @@ grebe_status grebe_iterable_of_dataset(const grebe_dataset *ds, int64_t n_shards
     grebe_dataset_info info;
     grebe_dataset_get_info(ds, &info);
     if (n_shards < 1 || n_shards > max_i64(info.n_rows, 1)) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%lld rows cannot be read in %lld shards", (long long)info.n_rows, (long long)n_shards);
+        return GREBE_FAIL(err, GREBE_EINVAL, "%lld rows cannot be read in %lld shards", (long long)info.n_rows,
+                          (long long)n_shards);
     }
     struct dataset_source *d = mem_alloc_zero(ctx->a, sizeof *d);
     if (d == NULL) {
@@ -157,7 +163,7 @@ struct stream_shard {
 static grebe_status stream_shard_next(void *self, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
 {
     struct stream_shard *s = self;
-    struct ArrowArray array = {0};
+    struct ArrowArray array = { 0 };
     grebe_status st = stream_next(&s->stream, &array, err);
     if (st == GREBE_OK) {
         st = array_import_rows(s->ctx->a, &s->schema, &array, out, err);
@@ -177,7 +183,10 @@ static int64_t stream_shard_row(void *self)
     return s->row;
 }
 
-static struct shard_place stream_shard_place(void *self) { return (struct shard_place){stream_shard_row(self), 0}; }
+static struct shard_place stream_shard_place(void *self)
+{
+    return (struct shard_place){ stream_shard_row(self), 0 };
+}
 
 static void stream_shard_free(void *self)
 {
@@ -187,11 +196,11 @@ static void stream_shard_free(void *self)
     mem_free(s->ctx->a, s, sizeof *s);
 }
 
-static const struct shard_reader_ops stream_shard_ops = {stream_shard_next, stream_shard_place, stream_shard_row,
-                                                         stream_shard_free};
+static const struct shard_reader_ops stream_shard_ops = { stream_shard_next, stream_shard_place, stream_shard_row,
+                                                          stream_shard_free };
 
-static grebe_status function_source_open(struct shard_source *base, const struct reading *r, int64_t shard, struct shard_place place,
-                                         struct shard_reader *out, grebe_error *err)
+static grebe_status function_source_open(struct shard_source *base, const struct reading *r, int64_t shard,
+                                         struct shard_place place, struct shard_reader *out, grebe_error *err)
 {
     struct function_source *f = (struct function_source *)base;
     struct stream_shard *s = mem_alloc_zero(r->ctx->a, sizeof *s);
@@ -208,7 +217,7 @@ static grebe_status function_source_open(struct shard_source *base, const struct
         stream_shard_free(s);
         return st;
     }
-    *out = (struct shard_reader){&stream_shard_ops, s};
+    *out = (struct shard_reader){ &stream_shard_ops, s };
     return GREBE_OK;
 }
 
@@ -221,8 +230,9 @@ static void function_source_free(struct held *h)
     mem_free(f->ctx->a, f, sizeof *f);
 }
 
-grebe_status grebe_iterable_of_function(grebe_context *ctx, grebe_shard_fn fn, void *fn_ctx, void (*free)(void *), int64_t n_shards,
-                                        bool is_table, const char *features, grebe_iterable **out, grebe_error *err)
+grebe_status grebe_iterable_of_function(grebe_context *ctx, grebe_shard_fn fn, void *fn_ctx, void (*free)(void *),
+                                        int64_t n_shards, bool is_table, const char *features, grebe_iterable **out,
+                                        grebe_error *err)
 {
     struct function_source *f = NULL;
     struct features *parsed = NULL;
@@ -302,8 +312,8 @@ static void file_source_free(struct held *h)
     mem_free(ctx->a, f, sizeof *f);
 }
 
-static grebe_status file_source_open(struct shard_source *base, const struct reading *r, int64_t shard, struct shard_place place,
-                                     struct shard_reader *out, grebe_error *err)
+static grebe_status file_source_open(struct shard_source *base, const struct reading *r, int64_t shard,
+                                     struct shard_place place, struct shard_reader *out, grebe_error *err)
 {
     struct file_source *f = (struct file_source *)base;
     struct builder *b = f->builder->builder;
@@ -321,12 +331,12 @@ static grebe_status file_source_describe(const struct shard_source *base, struct
     return st;
 }
 
-static grebe_status file_source_reshard(struct shard_source *base, const int64_t *shards, int64_t n, struct shard_source **out,
-                                        grebe_error *err);
+static grebe_status file_source_reshard(struct shard_source *base, const int64_t *shards, int64_t n,
+                                        struct shard_source **out, grebe_error *err);
 
 /* @param parts struct file_part; the source takes a copy. */
-static grebe_status file_source_new(struct builder_held *builder, size_t split, const struct buf *parts, struct shard_source **out,
-                                    grebe_error *err)
+static grebe_status file_source_new(struct builder_held *builder, size_t split, const struct buf *parts,
+                                    struct shard_source **out, grebe_error *err)
 {
     grebe_context *ctx = builder->builder->ctx;
     struct file_source *f = mem_alloc_zero(ctx->a, sizeof *f);
@@ -353,8 +363,8 @@ static grebe_status file_source_new(struct builder_held *builder, size_t split, 
     return GREBE_OK;
 }
 
-static grebe_status file_source_reshard(struct shard_source *base, const int64_t *shards, int64_t n, struct shard_source **out,
-                                        grebe_error *err)
+static grebe_status file_source_reshard(struct shard_source *base, const int64_t *shards, int64_t n,
+                                        struct shard_source **out, grebe_error *err)
 {
     struct file_source *f = (struct file_source *)base;
     struct builder *b = f->builder->builder;
@@ -367,7 +377,7 @@ static grebe_status file_source_reshard(struct shard_source *base, const int64_t
             GREBE_TRY(b->ops->parts_of_file(b, f->split, whole.file, &n_parts, err));
         }
         for (int64_t k = 0; k < n_parts; k++) {
-            struct file_part one = {whole.file, n_parts > 1 ? k : whole.part};
+            struct file_part one = { whole.file, n_parts > 1 ? k : whole.part };
             GREBE_TRY(buf_put(&parts, &one, sizeof one, err));
         }
     }
@@ -378,7 +388,8 @@ out:
 }
 
 /* Features that the loader knows: a copy. */
-static grebe_status copy_features(const struct features *from, const grebe_allocator *a, struct features **out, grebe_error *err)
+static grebe_status copy_features(const struct features *from, const grebe_allocator *a, struct features **out,
+                                  grebe_error *err)
 {
     struct buf json = BUF_INIT(a);
     grebe_status st = features_to_json(from, -1, 0, &json, err);
@@ -412,7 +423,7 @@ grebe_status iterable_of_files(const struct iterable_files *files, grebe_iterabl
     held->free = files->free;
     held->arg = files->arg;
     for (size_t i = 0; i < files->n_files; i++) {
-        struct file_part one = {i, -1};
+        struct file_part one = { i, -1 };
         GREBE_TRY(buf_put(&parts, &one, sizeof one, err));
     }
     GREBE_TRY(file_source_new(held, files->split, &parts, &source, err));

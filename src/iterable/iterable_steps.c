@@ -60,8 +60,8 @@ static void step_free(struct reader *r)
     reader_dealloc(r, sizeof *s);
 }
 
-static grebe_status step_reader_open(const struct node *n, const struct reader_ops *ops, const struct reading *env, int64_t count,
-                                     struct reader **out, grebe_error *err)
+static grebe_status step_reader_open(const struct node *n, const struct reader_ops *ops, const struct reading *env,
+                                     int64_t count, struct reader **out, grebe_error *err)
 {
     grebe_status st = reader_alloc(sizeof(struct step_reader), ops, env, out, err);
     if (st != GREBE_OK) {
@@ -103,7 +103,7 @@ static grebe_status limit_load(struct reader *r, const struct mark *m, grebe_err
     return load_kid(s, m, s->node->rows, s->node->rows, err);
 }
 
-static const struct reader_ops limit_reader_ops = {limit_produce, step_save, limit_load, step_free};
+static const struct reader_ops limit_reader_ops = { limit_produce, step_save, limit_load, step_free };
 
 static grebe_status limit_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
@@ -166,7 +166,7 @@ static grebe_status stride_produce(struct reader *r, int64_t want, struct rows *
     const grebe_allocator *a = r->env.ctx->a;
     int64_t n = s->node->rows;
     for (;;) {
-        struct rows in = {0};
+        struct rows in = { 0 };
         int64_t wanted = want < READ_ROWS_MAX / n ? want * n : READ_ROWS_MAX;
         grebe_status st = reader_next(s->kid, wanted, READ_ROWS_MAX, &in, err);
         if (st != GREBE_OK) {
@@ -182,7 +182,7 @@ static grebe_status stride_produce(struct reader *r, int64_t want, struct rows *
                 return mem_fail(err, size, "rows");
             }
             for (int64_t i = 0; i < count; i++) {
-                picks[i] = (struct pick){0, 1, first + i * n};
+                picks[i] = (struct pick){ 0, 1, first + i * n };
             }
             st = rows_pick(a, &in, 1, picks, (size_t)count, out, err);
             mem_free(a, picks, size);
@@ -200,14 +200,14 @@ static grebe_status stride_load(struct reader *r, const struct mark *m, grebe_er
     return load_kid(s, m, 0, s->node->rows - 1, err);
 }
 
-static const struct reader_ops stride_reader_ops = {stride_produce, step_save, stride_load, step_free};
+static const struct reader_ops stride_reader_ops = { stride_produce, step_save, stride_load, step_free };
 
 static grebe_status stride_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
     return step_reader_open(n, &stride_reader_ops, env, 0, out, err);
 }
 
-static const struct node_ops stride_ops = {.name = "step", .open = stride_open};
+static const struct node_ops stride_ops = { .name = "step", .open = stride_open };
 
 grebe_status step_new(struct node *kid, int64_t n, int64_t at, struct node **out, grebe_error *err)
 {
@@ -250,14 +250,14 @@ static grebe_status repeat_load(struct reader *r, const struct mark *m, grebe_er
     return load_kid(s, m, 0, s->node->rows < 0 ? INT64_MAX - 1 : s->node->rows, err);
 }
 
-static const struct reader_ops repeat_reader_ops = {repeat_produce, step_save, repeat_load, step_free};
+static const struct reader_ops repeat_reader_ops = { repeat_produce, step_save, repeat_load, step_free };
 
 static grebe_status repeat_open(const struct node *n, const struct reading *env, struct reader **out, grebe_error *err)
 {
     return step_reader_open(n, &repeat_reader_ops, env, 0, out, err);
 }
 
-static const struct node_ops repeat_ops = {.name = "repeat", .open = repeat_open};
+static const struct node_ops repeat_ops = { .name = "repeat", .open = repeat_open };
 
 grebe_status repeat_new(struct node *kid, int64_t n, struct node **out, grebe_error *err)
 {
@@ -276,7 +276,7 @@ static grebe_status rebatch_open(const struct node *n, const struct reading *env
     return node_open(n->kids[0], env, out, err);
 }
 
-static const struct node_ops rebatch_ops = {.name = "tables", .open = rebatch_open};
+static const struct node_ops rebatch_ops = { .name = "tables", .open = rebatch_open };
 
 grebe_status rebatch_new(struct node *kid, int64_t n, struct node **out, grebe_error *err)
 {

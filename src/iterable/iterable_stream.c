@@ -17,7 +17,8 @@ struct iterator_stream {
     struct ArrowArray first; /* read for its schema; released: given out */
 };
 
-static grebe_status read_next(struct iterator_stream *s, struct ArrowArray *out, struct ArrowSchema *schema, grebe_error *err)
+static grebe_status read_next(struct iterator_stream *s, struct ArrowArray *out, struct ArrowSchema *schema,
+                              grebe_error *err)
 {
     int64_t n = s->batch_rows > 0 ? s->batch_rows : READ_ROWS;
     if (s->left == 0) {
@@ -45,9 +46,9 @@ static grebe_status give_schema(void *self, struct ArrowSchema *out, grebe_error
 static grebe_status give_next(void *self, struct ArrowArray *out, grebe_error *err)
 {
     struct iterator_stream *s = self;
-    struct ArrowSchema schema = {0};
-    struct ArrowArray rows = {0};
-    struct fit fit = {0};
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray rows = { 0 };
+    struct fit fit = { 0 };
     if (s->first.release != NULL) {
         array_move(out, &s->first);
         return GREBE_OK;
@@ -75,10 +76,10 @@ static void free_stream(void *self)
     mem_free(s->a, s, sizeof *s);
 }
 
-static const struct stream_ops iterator_stream_ops = {give_schema, give_next, free_stream};
+static const struct stream_ops iterator_stream_ops = { give_schema, give_next, free_stream };
 
-grebe_status grebe_iterator_scan(grebe_iterator *iter, int64_t batch_rows, int64_t max_rows, struct ArrowArrayStream *out,
-                                 grebe_error *err)
+grebe_status grebe_iterator_scan(grebe_iterator *iter, int64_t batch_rows, int64_t max_rows,
+                                 struct ArrowArrayStream *out, grebe_error *err)
 {
     const grebe_allocator *a = iterator_context(iter)->a;
     struct iterator_stream *s = mem_alloc_zero(a, sizeof *s);

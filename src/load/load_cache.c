@@ -164,7 +164,7 @@ grebe_status cache_find(struct arena *ar, grebe_context *ctx, struct io_store *s
                         struct cache_entries *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct load_files all;
+    struct load_files all = { NULL, 0, 0 };
     struct search s = { .ar = ar, .ctx = ctx, .store = store, .cache = cache, .out = out, .err = err };
     *out = (struct cache_entries){ NULL, 0, 0 };
     GREBE_TRY(name_index_new(ctx->a, 64, &s.folders, err));

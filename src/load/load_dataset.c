@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "dataset/dataset_internal.h"
-#include "load/load_prepared.h"
+#include "load/load_cached.h"
 #include "load/load_split.h"
 
 static grebe_status no_memory(grebe_error *err) { return mem_fail(err, 64, "a loaded data set"); }
@@ -195,12 +195,18 @@ grebe_status grebe_dataset_load(grebe_context *ctx, const char *path, const greb
     struct prepared *made = NULL;
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && out != NULL);
     *out = NULL;
-    GREBE_TRY(load_plan_new(ctx, path, options, &p, err));
+    if (load_is_hub_name(ctx, path)) {
+        GREBE_TRY(load_cached(ctx, path, options, &p, &made, err));
+    } else {
+        GREBE_TRY(load_plan_new(ctx, path, options, &p, err));
+    }
     if (p->options.split != NULL) { /* nonsense is found before anything is converted */
         struct split_spec spec;
         GREBE_TRY(split_parse(&p->arena, p->options.split, &spec, err));
     }
-    GREBE_TRY(load_prepare(p, &made, err));
+    if (made == NULL) {
+        GREBE_TRY(load_prepare(p, &made, err));
+    }
     st = p->options.split != NULL ? open_spec(p, made, out, err) : open_all(p, made, out, err);
 out:
     prepared_free(made);

@@ -169,11 +169,9 @@ struct walk {
     struct arena *ar;
     struct io_store *store;
     const char *folder;
-    int depth, depth_max;
+    int depth_max; /* 0: none */
     struct load_files *out;
 };
-
-static grebe_status walk_folder(struct walk *w, const char *folder, int depth, grebe_error *err);
 
 /* What lies in one folder is listed whole before its folders are entered: one open folder at a time. */
 struct entries {
@@ -238,7 +236,7 @@ static int by_path(const void *x, const void *y)
 grebe_status load_walk(struct arena *ar, struct io_store *store, const char *folder, int depth, struct load_files *out,
                        grebe_error *err)
 {
-    struct walk w = { ar, store, folder, 0, depth, out };
+    struct walk w = { ar, store, folder, depth, out };
     *out = (struct load_files){ NULL, 0, 0 };
     grebe_status st = walk_folder(&w, folder, 1, err);
     if (st == GREBE_OK && out->n > 1) {
@@ -275,7 +273,7 @@ static grebe_status check_pattern(const char *pattern, int *depth, const char *m
 grebe_status load_glob(struct arena *ar, struct io_store *store, const char *pattern, struct load_files *out, grebe_error *err)
 {
     struct io_info info;
-    struct load_files all;
+    struct load_files all = { NULL, 0, 0 };
     *out = (struct load_files){ NULL, 0, 0 };
     if (!load_glob_has_magic(pattern)) {
         grebe_status st = io_stat(store, pattern, &info, NULL);

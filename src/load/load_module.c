@@ -6,6 +6,7 @@
 
 #include "archive/archive.h"
 #include "base/ascii.h"
+#include "base/name_index.h"
 
 /* Suffixes of each loader, a space around each. Media have them in upper case too. */
 struct suffixes {
@@ -135,22 +136,32 @@ struct counts {
     struct arena *ar;
     struct count *items;
     size_t n, capacity;
+    struct name_index index; /* by 'm' or 'd' (metadata or data) and suffix: names such as x.000001.png have many */
 };
+
+static grebe_status counts_new(struct arena *ar, struct counts *out, grebe_error *err)
+{
+    *out = (struct counts){ .ar = ar };
+    return name_index_new(ar->a, 32, &out->index, err);
+}
 
 static grebe_status count_one(struct counts *c, const char *suffix, size_t len, bool is_metadata, grebe_error *err)
 {
-    char *lower = arena_str(c->ar, suffix, len);
-    if (lower == NULL) {
-        return mem_fail(err, len, "suffixes");
-    }
+    char key[SUFFIX_MAX + 2];
+    bool is_there = false;
+    key[0] = is_metadata ? 'm' : 'd';
     for (size_t i = 0; i < len; i++) {
-        lower[i] = ascii_lower(lower[i]);
+        key[i + 1] = ascii_lower(suffix[i]);
     }
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->items[i].is_metadata == is_metadata && strcmp(c->items[i].suffix, lower) == 0) {
-            c->items[i].n++;
-            return GREBE_OK;
-        }
+    key[len + 1] = '\0';
+    const size_t *at = name_index_find(&c->index, key);
+    if (at != NULL) {
+        c->items[*at].n++;
+        return GREBE_OK;
+    }
+    char *kept = arena_str(c->ar, key, len + 1);
+    if (kept == NULL) {
+        return mem_fail(err, len, "suffixes");
     }
     if (c->n == c->capacity) {
         size_t capacity = c->capacity == 0 ? 16 : 2 * c->capacity;
@@ -164,8 +175,8 @@ static grebe_status count_one(struct counts *c, const char *suffix, size_t len, 
         c->items = items;
         c->capacity = capacity;
     }
-    c->items[c->n++] = (struct count){ lower, len, is_metadata, 1 };
-    return GREBE_OK;
+    c->items[c->n] = (struct count){ kept + 1, len, is_metadata, 1 };
+    return name_index_add(&c->index, kept, c->n++, &is_there, err);
 }
 
 /* Every suffix behind a dot of the name counts. */
@@ -254,17 +265,19 @@ out:
 static grebe_status infer_in_archives(struct arena *ar, struct io_store *store, const struct load_files *files,
                                       struct load_module *out, grebe_error *err)
 {
-    struct counts c = { ar, NULL, 0, 0 };
+    struct counts c;
     size_t n_archives = 0, best = 0;
-    for (size_t i = 0; i < files->n && n_archives < ARCHIVES_MAX; i++) {
+    grebe_status st = counts_new(ar, &c, err);
+    for (size_t i = 0; st == GREBE_OK && i < files->n && n_archives < ARCHIVES_MAX; i++) {
         size_t len = strlen(files->items[i].path);
         if (len > 4 && strcmp(files->items[i].path + len - 4, ".zip") == 0) {
-            grebe_status st = count_members(&c, store, files->items[i].path, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
+            st = count_members(&c, store, files->items[i].path, err);
             n_archives++;
         }
+    }
+    name_index_release(&c.index);
+    if (st != GREBE_OK) {
+        return st;
     }
     for (size_t i = 1; i < c.n; i++) { /* of equals the first that was seen */
         best = c.items[i].n > c.items[best].n ? i : best;
@@ -282,12 +295,13 @@ static grebe_status infer_in_archives(struct arena *ar, struct io_store *store, 
 static grebe_status infer_split(struct arena *ar, struct io_store *store, const struct load_files *files,
                                 struct load_module *out, grebe_error *err)
 {
-    struct counts c = { ar, NULL, 0, 0 };
-    grebe_status st = GREBE_OK;
+    struct counts c;
     *out = (struct load_module){ NULL, NULL, NULL };
+    grebe_status st = counts_new(ar, &c, err);
     for (size_t i = 0; st == GREBE_OK && i < files->n; i++) {
         st = count_name(&c, files->items[i].path, true, err);
     }
+    name_index_release(&c.index);
     if (st == GREBE_OK && c.n > 1) {
         qsort(c.items, c.n, sizeof *c.items, most_first);
     }

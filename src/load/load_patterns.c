@@ -112,7 +112,7 @@ grebe_status load_patterns_of(struct arena *ar, const struct json_value *v, stru
 {
     grebe_status st = GREBE_OK;
     bool has_entries = false;
-    *out = (struct load_pattern_set){ NULL, 0, false };
+    *out = (struct load_pattern_set){ .is_default = false };
     if ((v->type != JSON_STRING && v->type != JSON_ARRAY && v->type != JSON_OBJECT) || v->n == 0) {
         return GREBE_FAIL(err, GREBE_EINVAL, "data files: expected a path, a list or an object of splits, found %s%s",
                           v->n == 0 ? "an empty " : "", json_type_name(v->type));
@@ -224,16 +224,18 @@ static const char *join(struct arena *ar, const char *base, const char *rest)
     return out;
 }
 
-static grebe_status finds_any(const struct look *l, const char *pattern, bool *out)
+/* word: stands in every path that fits, NULL: none is known. Few paths have it, and to look for it costs little. */
+static grebe_status finds_any(const struct look *l, const char *pattern, const char *word, bool *out)
 {
     const char *full = join(l->ar, l->base, pattern);
+    size_t base_len = strlen(l->base);
     *out = false;
     if (full == NULL) {
         return no_memory(l->err);
     }
     for (size_t i = 0; i < l->all->n && !*out; i++) {
         const char *path = l->all->items[i].path;
-        *out = load_glob_matches(full, path) && is_data(path, full);
+        *out = (word == NULL || strstr(path + base_len, word) != NULL) && load_glob_matches(full, path) && is_data(path, full);
     }
     return GREBE_OK;
 }
@@ -273,7 +275,7 @@ static grebe_status by_keywords(const struct look *l, const char *const *forms, 
                     return no_memory(l->err);
                 }
                 if (!is_found) {
-                    grebe_status st = finds_any(l, patterns[n], &is_found);
+                    grebe_status st = finds_any(l, patterns[n], KEYWORDS[k].words[w], &is_found);
                     if (st != GREBE_OK) {
                         return st;
                     }
@@ -294,7 +296,7 @@ static grebe_status by_patterns(const struct look *l, const char *split, const c
     bool is_found = false;
     grebe_status st = GREBE_OK;
     for (size_t i = 0; st == GREBE_OK && i < n && !is_found; i++) {
-        st = finds_any(l, patterns[i], &is_found);
+        st = finds_any(l, patterns[i], NULL, &is_found);
     }
     if (st != GREBE_OK || !is_found) {
         return st;
@@ -404,10 +406,9 @@ grebe_status load_patterns_default(struct arena *ar, struct io_store *store, con
 {
     static const char *const logs[] = { "**/*.eval" }, *const harbor[] = { "**/task.toml", "**/instruction.md" },
                              *const all_files[] = { "**" };
-    struct load_files all;
-    *out = (struct load_pattern_set){ NULL, 0, true };
-    grebe_status st = load_walk(ar, store, base, 0, &all, err);
-    struct look l = { ar, base, &all, err };
+    *out = (struct load_pattern_set){ .is_default = true };
+    grebe_status st = load_walk(ar, store, base, 0, &out->all, err);
+    struct look l = { ar, base, &out->all, err };
     for (int attempt = 0; st == GREBE_OK && out->n == 0 && attempt < 6; attempt++) {
         switch (attempt) {
         case 0: st = by_shards(&l, out); break;
@@ -439,22 +440,27 @@ static grebe_status absolute_pattern(struct arena *ar, const char *base, const c
     return st;
 }
 
+/* known: what the folder holds; NULL: it is looked at. */
 static grebe_status resolve_one(struct arena *ar, struct io_store *store, const char *base, const char *pattern,
-                                load_extension_fn is_allowed, struct load_files *out, grebe_error *err)
+                                const struct load_files *known, load_extension_fn is_allowed, struct load_files *out,
+                                grebe_error *err)
 {
     const char *full = NULL;
-    struct load_files found;
+    struct load_files found = { NULL, 0, 0 };
     size_t before = out->n;
     if (path_scheme_len(pattern) > 0) {
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "data files: %s: only files of this machine are read", pattern);
     }
     grebe_status st = absolute_pattern(ar, base, pattern, &full, err);
-    if (st == GREBE_OK) {
+    if (st == GREBE_OK && known == NULL) {
         st = load_glob(ar, store, full, &found, err);
+    } else if (st == GREBE_OK) {
+        found = *known;
     }
     for (size_t i = 0; st == GREBE_OK && i < found.n; i++) {
         const char *path = found.items[i].path;
-        if (is_data(path, full) && (is_allowed == NULL || has_allowed_suffix(path_base_name(path), is_allowed))) {
+        if ((known == NULL || load_glob_matches(full, path)) && is_data(path, full) &&
+            (is_allowed == NULL || has_allowed_suffix(path_base_name(path), is_allowed))) {
             st = load_files_put(ar, out, &found.items[i], err);
         }
     }
@@ -484,11 +490,12 @@ static grebe_status drop_doubles(struct arena *ar, struct load_files *files, gre
 }
 
 static grebe_status resolve_split(struct arena *ar, struct io_store *store, const char *base, const struct load_patterns *p,
-                                  load_extension_fn is_allowed, struct load_files *out, grebe_error *err)
+                                  const struct load_files *known, load_extension_fn is_allowed, struct load_files *out,
+                                  grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < p->n; i++) {
-        st = resolve_one(ar, store, base, p->patterns[i], is_allowed, out, err);
+        st = resolve_one(ar, store, base, p->patterns[i], known, is_allowed, out, err);
         if (st == GREBE_ENOTFOUND && load_glob_has_magic(p->patterns[i])) {
             continue; /* one of several patterns may find nothing */
         }
@@ -513,7 +520,8 @@ grebe_status load_patterns_resolve(struct arena *ar, struct io_store *store, con
         struct load_split_files *split = &out->splits[out->n++];
         split->split = set->splits[i].split;
         split->files = (struct load_files){ NULL, 0, 0 };
-        grebe_status st = resolve_split(ar, store, base, &set->splits[i], is_allowed, &split->files, err);
+        grebe_status st = resolve_split(ar, store, base, &set->splits[i], set->is_default ? &set->all : NULL,
+                                        is_allowed, &split->files, err);
         if (st == GREBE_OK && set->is_default) {
             st = drop_doubles(ar, &split->files, err);
         }

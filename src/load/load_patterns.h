@@ -22,6 +22,7 @@ struct load_pattern_set {
     struct load_patterns *splits; /* shape [n] */
     size_t n;
     bool is_default; /* usual names: a file that several patterns of a split fit is there once */
+    struct load_files all; /* is_default: what the folder holds */
 };
 
 /** A split and its files. */

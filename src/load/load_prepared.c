@@ -82,7 +82,8 @@ grebe_status prepared_info_text(const struct load_plan *p, const struct features
     GREBE_TRY(put_text(dst, "builder_name", p->kind->name, err));
     GREBE_TRY(put_text(dst, "dataset_name", p->dataset_name, err));
     GREBE_TRY(put_text(dst, "config_name", p->config_name, err));
-    GREBE_TRY(buf_put_text(dst, "\"version\": {\"version_str\": \"0.0.0\", \"major\": 0, \"minor\": 0, \"patch\": 0}, \"splits\": {", err));
+    GREBE_TRY(buf_put_text(dst, "\"version\": {\"version_str\": \"0.0.0\", \"major\": 0, \"minor\": 0, \"patch\": 0}, ", err));
+    GREBE_TRY(buf_put_text(dst, "\"splits\": {", err));
     for (size_t i = 0; i < n; i++) {
         GREBE_TRY(buf_put_text(dst, i > 0 ? ", " : "", err));
         GREBE_TRY(put_split(p, &splits[i], dst, err));

@@ -50,6 +50,15 @@ q grebe data filter mapped x --where 'nope > 1'
 q grebe data split mapped x --test 40
 q grebe data sort mapped x
 
+echo "# any other source"
+grebe create table --from all.jsonl -q
+q grebe data map table from_table --set 'id = id + 100' --remove text
+ids from_table
+head -n 3 all.jsonl | grebe data save - from_stdin --input-format jsonl
+ids from_stdin
+head -n 3 all.jsonl | grebe data stream - --input-format jsonl --columns id --format csv
+grebe data stream table --limit 2 --format jsonl
+
 echo "# streams"
 stream() { grebe data stream all.jsonl --columns id --format csv "$@" | tail -n +2 | tr '\n' ' '; echo; }
 stream

@@ -2,7 +2,8 @@
 #ifndef GREBE_TESTS_TEST_ROWS_JSON_H
 #define GREBE_TESTS_TEST_ROWS_JSON_H
 
-/* Arrow values as JSON, as the stored results have them (tests/data/hfdatasets/README.md). For tests of rooms above arrow. */
+/* Arrow values as JSON, as the stored results have them (tests/data/hfdatasets/README.md). For tests of rooms above
+ * arrow. */
 
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +118,8 @@ static inline void put_decimal(struct buf *dst, const struct arrow_type *t, cons
     assert_ok(buf_printf(dst, &err, "\"%s\"", text));
 }
 
-static inline void put_value(struct buf *dst, const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t i)
+static inline void put_value(struct buf *dst, const struct ArrowSchema *schema, const struct ArrowArray *array,
+                             int64_t i)
 {
     grebe_error err;
     struct arrow_type t;

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t rotate(uint32_t x, unsigned r) { return x >> r | x << (32 - r); }
+static uint32_t rotate(uint32_t x, unsigned r)
+{
+    return x >> r | x << (32 - r);
+}
 
 static void block(uint32_t h[8], const uint32_t k[64], const unsigned char *p)
 {
@@ -16,7 +19,8 @@ static void block(uint32_t h[8], const uint32_t k[64], const unsigned char *p)
     }
     for (size_t i = 16; i < 64; i++) {
         uint32_t a = w[i - 15], b = w[i - 2];
-        w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] + (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+        w[i] =
+            w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] + (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
     }
     memcpy(v, h, sizeof v);
     for (size_t i = 0; i < 64; i++) {
@@ -55,7 +59,7 @@ void test_sha256(const void *bytes, size_t len, char hex[65])
     for (; len - at >= 64; at += 64) {
         block(h, k, p + at);
     }
-    unsigned char tail[128] = {0};
+    unsigned char tail[128] = { 0 };
     size_t rest = len - at, total = rest < 56 ? 64 : 128;
     if (rest > 0) {
         memcpy(tail, p + at, rest);

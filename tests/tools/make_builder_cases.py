@@ -135,6 +135,9 @@ jsonl("object_to_text_block", '{"a":"x","p":"' + "y" * 200 + '"}\n{"a":{"k":1},"
 jsonl("text_to_int_block", '{"a":1,"p":"' + "y" * 200 + '"}\n{"a":"7","p":"z"}\n', chunksize=100)
 jsonl("int_to_text_block", '{"a":"1","p":"' + "y" * 200 + '"}\n{"a":7,"p":"z"}\n', chunksize=100)
 jsonl("float_to_int_block", '{"a":1.5,"p":"' + "y" * 200 + '"}\n{"a":7,"p":"z"}\n', chunksize=100)
+jsonl("text_forms", '{"a":{"k":1.50,"u":"\u00e9/\\u00e9","e":1e2,"n":[null,true, 1 ],"d":{"x":-0.0,"big":123456789012345678901}}}\n{"a":"q\\"\\n/\u6771"}\n')
+jsonl("text_floats", '{"a":[1.0,2]}\n{"a":1e-7}\n{"a":1E+30}\n{"a":0.1}\n{"a":12345678.125}\n')
+jsonl("text_keys", '{"a":{"x\\u0041":1}}\n{"a":{"\u00e9":{"y":[]}}}\n')
 jsonl("array_mixed", '[{"a":1},{"a":"x"}]')
 jsonl("array_empty_object", '[{"a":{}},{"a":{}}]')
 jsonl("array_of_arrays", '[[1,2],[3]]')
@@ -177,7 +180,8 @@ def column(c):
 
 # Accidents that are not repeated; the results are in the test.
 OURS = {"csv_index_col_int": "the index is kept", "csv_nrows_zero": "no rows", "csv_skipfooter": "two rows",
-        "csv_chunk_null_then_text": "text", "csv_uint64_na": "text with a null"}
+        "csv_chunk_null_then_text": "text", "csv_uint64_na": "text with a null",
+        "json_text_forms": "numbers as they are written, characters without escapes", "json_text_floats": "the same", "json_text_keys": "the same"}
 
 
 def main(folder):

@@ -146,7 +146,10 @@ static inline void made_column(const struct json_value *items, size_t n, const c
     size_t total = 0;
     for (size_t i = n; i-- > 0;) {
         const struct json_value *v = key != NULL ? json_get(&items[i], key) : &items[i];
-        format = v->type == JSON_BOOL ? "b" : is_float_text(v) ? "g" : v->type == JSON_NUMBER && *format != 'g' ? "l" : format;
+        format = v->type == JSON_BOOL                       ? "b"
+                 : is_float_text(v)                         ? "g"
+                 : v->type == JSON_NUMBER && *format != 'g' ? "l"
+                                                            : format;
         total += v->type == JSON_STRING ? v->n : 0;
     }
     assert_ok(schema_new(a, format, key != NULL ? key : "v", true, 0, schema, &err));
@@ -197,7 +200,8 @@ static inline grebe_dataset *set_of_json(grebe_context *ctx, const struct json_v
     size_t n = is_flat ? 1 : rows->items[0].n;
     assert_ok(schema_new(a, "+s", "", false, (int64_t)n, &schema, &err));
     for (size_t i = 0; i < n; i++) {
-        made_column(rows->items, rows->n, is_flat ? NULL : rows->items[0].members[i].key, schema.children[i], &columns[i]);
+        made_column(rows->items, rows->n, is_flat ? NULL : rows->items[0].members[i].key, schema.children[i],
+                    &columns[i]);
     }
     assert_ok(array_struct(a, (int64_t)rows->n, columns, n, &batch, &err));
     assert_ok(stream_from_batches(a, &schema, &batch, 1, &stream, &err));

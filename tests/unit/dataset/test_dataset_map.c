@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions over rows: what becomes of columns and types, parts and their files, failures. */
-#include "dataset_case.h"
 #include "dataset/map_suffix.h"
+#include "dataset_case.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -9,16 +9,20 @@
 /* What the function of a test does. */
 struct job {
     const char *name, *other; /* column given; a second one */
-    const char *format;       /* "l": id * 2; "i": id; "n": nulls; "u": text; "mixed": null in the first 10 rows, then id */
+    const char *format; /* "l": id * 2; "i": id; "n": nulls; "u": text; "mixed": null in the first 10 rows, then id */
     int32_t kind;
     int64_t fail_at, nothing_from, nothing_to; /* rows; -1: none */
-    int64_t give; /* rows given for a batch; -1: as many */
+    int64_t give;                              /* rows given for a batch; -1: as many */
     atomic_int n_calls, n_rows;
 };
 
-#define JOB_INIT { .name = "x", .format = "l", .fail_at = -1, .nothing_from = -1, .nothing_to = -1, .give = -1 }
+#define JOB_INIT                                                                                                       \
+    {                                                                                                                  \
+        .name = "x", .format = "l", .fail_at = -1, .nothing_from = -1, .nothing_to = -1, .give = -1                    \
+    }
 
-static void put_column(const char *format, const char *name, int64_t first, int64_t n, struct ArrowSchema *schema, struct ArrowArray *out)
+static void put_column(const char *format, const char *name, int64_t first, int64_t n, struct ArrowSchema *schema,
+                       struct ArrowArray *out)
 {
     grebe_error err;
     const grebe_allocator *a = mem_system();
@@ -66,7 +70,8 @@ static grebe_status apply(void *ctx, const grebe_map_input *in, grebe_map_output
     }
     if (in->schema->n_children > 0 && in->rows->length > 0 && strcmp(in->schema->children[0]->name, "id") == 0) {
         const struct ArrowArray *id = in->rows->children[0];
-        if (((const int64_t *)id->buffers[1])[id->offset] != first && ((const int64_t *)id->buffers[1])[id->offset] >= 0) {
+        if (((const int64_t *)id->buffers[1])[id->offset] != first &&
+            ((const int64_t *)id->buffers[1])[id->offset] >= 0) {
             first = ((const int64_t *)id->buffers[1])[id->offset]; /* a mapped data set */
         }
     }
@@ -209,10 +214,12 @@ static void knows_nothing_from_something(void **state)
     assert_ptr_equal(out, ds);
     grebe_dataset_free(out);
     job.nothing_to = 10;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "row 10: the function gave something after row 0");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "row 10: the function gave something after row 0");
     job.nothing_from = 10;
     job.nothing_to = 100;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "row 10: the function gave nothing after row 0");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "row 10: the function gave nothing after row 0");
     m.n_parts = 5;
     assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "nothing");
     assert_null(out);
@@ -238,7 +245,8 @@ static void counts_rows(void **state)
     m.drop_last_batch = false;
     m.n_parts = 0;
     job.give = 3;
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA, "rows 0 to 9: the function gave 3 rows for 10");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err), GREBE_ESCHEMA,
+                 "rows 0 to 9: the function gave 3 rows for 10");
     job.kind = GREBE_MAP_REPLACE;
     assert_ok(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err));
     assert_int_equal(out->n_rows, 9);
@@ -372,7 +380,8 @@ static void completes_what_was_interrupted(void **state)
     m.n_parts = 7;
     m.function_id = "fails";
     job.fail_at = 42; /* in the fifth part: four are written */
-    assert_fails(grebe_dataset_map(ds, apply, &job, &m, &o, &out, &err), GREBE_EINVAL, "rows 40 to 44: does not like it");
+    assert_fails(grebe_dataset_map(ds, apply, &job, &m, &o, &out, &err), GREBE_EINVAL,
+                 "rows 40 to 44: does not like it");
     assert_null(out);
     assert_int_equal(n_files(path, "cache-"), 4);
     assert_int_equal(n_files(path, "tmp"), 0);
@@ -458,10 +467,97 @@ static void filters(void **state)
     assert_fails(grebe_dataset_filter(out, "ids < 0", NULL, &again, &err), GREBE_ENOTFOUND, "ids");
     job.fail_at = 20;
     m.function_id = NULL;
-    assert_fails(grebe_dataset_filter_fn(ds, keep_even, &job, &m, NULL, &again, &err), GREBE_EINVAL, "rows 18 to 26: id 20");
+    assert_fails(grebe_dataset_filter_fn(ds, keep_even, &job, &m, NULL, &again, &err), GREBE_EINVAL,
+                 "rows 18 to 26: id 20");
     grebe_dataset_free(out);
     grebe_dataset_free(shuffled);
     grebe_dataset_free(ds);
+}
+
+/* ---- what the library left in its cache ---- */
+
+static void copy_folder(const char *from, const char *to)
+{
+    DIR *dir = opendir(from);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char x[900], y[900];
+        size_t len = 0;
+        if (e->d_name[0] == '.') {
+            continue;
+        }
+        snprintf(x, sizeof x, "%s/%.200s", from, e->d_name);
+        snprintf(y, sizeof y, "%s/%.200s", to, e->d_name);
+        unsigned char *bytes = test_read_file(x, &len);
+        test_write_file(y, bytes, len);
+        free(bytes);
+    }
+    closedir(dir);
+}
+
+static grebe_status never(void *ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
+{
+    (void)ctx, (void)in, (void)out;
+    return GREBE_FAIL(err, GREBE_EINVAL, "it was called");
+}
+
+static grebe_status never_kept(void *ctx, const grebe_map_input *in, uint8_t *keep, grebe_error *err)
+{
+    (void)ctx, (void)in, (void)keep;
+    return GREBE_FAIL(err, GREBE_EINVAL, "it was called");
+}
+
+static void finds_what_the_library_cached(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char file[400];
+    const char *path = file;
+    uint32_t seed = 42;
+    static const char folder[] = CASES "cache/plain/csv/default-972686286a8b0ff1/0.0.0/"
+                                       "7067e4b2422ab4b7d61ccf25eb67c03d0df17a5264a8fa53f4593051b5adb555";
+    static const int64_t shuffled[] = { 15, 16, 19, 20, 9, 7, 17, 24, 6, 10, 3, 0, 21, 18, 12, 5, 11, 14, 23, 2, 4, 22, 1, 13, 8 };
+    static const int64_t sorted[] = { 16, 9, 23, 19, 10, 22, 0, 13, 15, 12, 11, 7, 5, 4, 20, 1, 24, 18, 2, 8, 21, 14, 17, 6, 3 };
+    grebe_dataset *made = NULL, *ds = NULL, *mixed = NULL, *out = NULL;
+    grebe_dataset_labels labels = { .fingerprint = "ad46de3f6fd2269d" };
+    copy_folder(folder, f->folder);
+    snprintf(file, sizeof file, "%s/csv-train.arrow", f->folder);
+    assert_ok(grebe_dataset_of_files(f->ctx, &path, 1, NULL, &made, &err));
+    assert_ok(grebe_dataset_with(made, &labels, &ds, &err));
+    int before = n_files(f->folder, "arrow");
+    assert_ok(grebe_dataset_shuffle(ds, (grebe_seed){ &seed, 1 }, NULL, &mixed, &err));
+    assert_string_equal(mixed->fingerprint, "9541f6e1efc48137");
+    assert_ids(mixed, shuffled, 25);
+    assert_ok(grebe_dataset_sort(mixed, &(grebe_sort_key){ "t", false }, 1, false, NULL, &out, &err));
+    assert_string_equal(out->fingerprint, "757289a7811d510e");
+    assert_ids(out, sorted, 25);
+    grebe_dataset_free(out);
+    grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
+    grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
+    o.new_fingerprint = "feed0000000003ab";
+    m.n_parts = 3;
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err));
+    assert_int_equal(out->n_rows, 25);
+    int64_t *ids = ids_of(out, "id");
+    assert_int_equal(ids[24], 25);
+    free(ids);
+    grebe_dataset_free(out);
+    m.n_parts = 0;
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err)); /* three parts stand for one */
+    grebe_dataset_free(out);
+    o.new_fingerprint = "feed00000000c0de";
+    assert_ok(grebe_dataset_map(ds, never, NULL, &m, &o, &out, &err));
+    assert_int_equal(out->n_rows, 25);
+    grebe_dataset_free(out);
+    o.new_fingerprint = "feed00000000f11e";
+    assert_ok(grebe_dataset_filter_fn(ds, never_kept, NULL, &m, &o, &out, &err));
+    assert_ids(out, (const int64_t[]){ 0, 3, 6, 9, 12, 15, 18, 21, 24 }, 9);
+    assert_int_equal(out->n_files, 2);
+    grebe_dataset_free(out);
+    assert_int_equal(n_files(f->folder, "arrow"), before); /* nothing was written */
+    grebe_dataset_free(mixed);
+    grebe_dataset_free(ds);
+    grebe_dataset_free(made);
 }
 
 static void reads_names_of_parts(void **state)
@@ -497,6 +593,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_parts_and_finds_them, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(completes_what_was_interrupted, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(finds_what_the_library_cached, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(reads_names_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

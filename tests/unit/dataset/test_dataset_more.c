@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static const char three[] = "[{\"id\": 0, \"a\": 2, \"s\": \"xY\"}, {\"id\": 1, \"a\": null, \"s\": null}, {\"id\": 2, \"a\": 5, \"s\": \"é\"}]";
+static const char three[] = "[{\"id\": 0, \"a\": 2, \"s\": \"xY\"}, {\"id\": 1, \"a\": null, \"s\": null}, {\"id\": 2, "
+                            "\"a\": 5, \"s\": \"é\"}]";
 
 static void computes_columns(void **state)
 {
@@ -13,18 +14,19 @@ static void computes_columns(void **state)
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
     static const grebe_computed_column columns[] = {
-        { "b", "a + id * 2" }, { "n", "length(s)" },     { "a", "upper(s)" },      { "big", "a > 2" },
-        { "c", "id" },         { "half", "a / 2" },      { "lit", "'k'" },         { "low", "lower(s)" },
-        { "is", "s is null" }, { "none", "null" },
+        { "b", "a + id * 2" }, { "n", "length(s)" }, { "a", "upper(s)" },   { "big", "a > 2" },    { "c", "id" },
+        { "half", "a / 2" },   { "lit", "'k'" },     { "low", "lower(s)" }, { "is", "s is null" }, { "none", "null" },
     };
     assert_ok(grebe_dataset_map_expr(ds, columns, 10, NULL, &out, &err));
-    assert_lines(out,
-                 "{\"id\": 0, \"a\": \"XY\", \"s\": \"xY\", \"b\": 2, \"n\": 2, \"big\": false, \"c\": 0, \"half\": 1.0, \"lit\": \"k\", "
-                 "\"low\": \"xy\", \"is\": false, \"none\": null}\n"
-                 "{\"id\": 1, \"a\": null, \"s\": null, \"b\": null, \"n\": null, \"big\": null, \"c\": 1, \"half\": null, \"lit\": \"k\", "
-                 "\"low\": null, \"is\": true, \"none\": null}\n"
-                 "{\"id\": 2, \"a\": \"é\", \"s\": \"é\", \"b\": 9, \"n\": 1, \"big\": true, \"c\": 2, \"half\": 2.5, \"lit\": \"k\", "
-                 "\"low\": \"é\", \"is\": false, \"none\": null}\n");
+    assert_lines(out, "{\"id\": 0, \"a\": \"XY\", \"s\": \"xY\", \"b\": 2, \"n\": 2, \"big\": false, \"c\": 0, "
+                      "\"half\": 1.0, \"lit\": \"k\", "
+                      "\"low\": \"xy\", \"is\": false, \"none\": null}\n"
+                      "{\"id\": 1, \"a\": null, \"s\": null, \"b\": null, \"n\": null, \"big\": null, \"c\": 1, "
+                      "\"half\": null, \"lit\": \"k\", "
+                      "\"low\": null, \"is\": true, \"none\": null}\n"
+                      "{\"id\": 2, \"a\": \"é\", \"s\": \"é\", \"b\": 9, \"n\": 1, \"big\": true, \"c\": 2, \"half\": "
+                      "2.5, \"lit\": \"k\", "
+                      "\"low\": \"é\", \"is\": false, \"none\": null}\n");
     assert_string_equal(features_find(out->features, "b")->dtype, "int64");
     assert_string_equal(features_find(out->features, "big")->dtype, "bool");
     grebe_dataset_free(out);
@@ -42,8 +44,8 @@ static void renames_and_removes(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
-    static const grebe_column_rename names[] = { { "a", "s" }, { "s", "a" } }, clash = { "a", "s" }, empty = { "a", "" },
-                                     none = { "x", "y" };
+    static const grebe_column_rename names[] = { { "a", "s" }, { "s", "a" } }, clash = { "a", "s" },
+                                     empty = { "a", "" }, none = { "x", "y" };
     static const char *const b[] = { "s", "id" }, *const x[] = { "x" }, *const twice[] = { "s", "s" };
     assert_ok(grebe_dataset_rename_columns(ds, names, 2, NULL, &out, &err)); /* both at once */
     assert_string_equal(out->columns[1], "s");
@@ -84,16 +86,19 @@ static void concatenates(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *x = set_of_text(f->ctx, "[{\"a\": 1, \"b\": \"p\"}, {\"a\": 2, \"b\": \"q\"}]");
-    grebe_dataset *y = set_of_text(f->ctx, "[{\"b\": \"r\", \"c\": true}]"), *z = set_of_text(f->ctx, "[{\"a\": \"t\"}]");
+    grebe_dataset *y = set_of_text(f->ctx, "[{\"b\": \"r\", \"c\": true}]"),
+                  *z = set_of_text(f->ctx, "[{\"a\": \"t\"}]");
     grebe_dataset *none = set_of_text(f->ctx, "[]"), *out = NULL, *more = NULL;
     const grebe_dataset *sets[] = { x, none, y }, *bad[] = { x, z }, *wide[] = { x, y };
     assert_ok(grebe_dataset_concatenate(sets, 3, 0, &out, &err));
-    assert_lines(out, "{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n{\"a\": null, \"b\": \"r\", \"c\": true}\n");
+    assert_lines(out, "{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n{\"a\": null, "
+                      "\"b\": \"r\", \"c\": true}\n");
     struct buf text = lines_of(out, 2); /* taken one by one, too */
     buf_release(&text);
     static const int64_t rows[] = { 2, 0, 2, -1, 1 };
     assert_ok(grebe_dataset_select(out, rows, 5, NULL, &more, &err));
-    assert_lines(more, "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": null, \"b\": \"r\", \"c\": true}\n"
+    assert_lines(more, "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 1, \"b\": \"p\", \"c\": null}\n{\"a\": null, "
+                       "\"b\": \"r\", \"c\": true}\n"
                        "{\"a\": null, \"b\": \"r\", \"c\": true}\n{\"a\": 2, \"b\": \"q\", \"c\": null}\n");
     grebe_dataset_free(more);
     grebe_dataset_free(out);
@@ -137,9 +142,13 @@ static void casts(void **state)
     struct fixture *f = *state;
     grebe_error err;
     grebe_dataset *ds = set_of_text(f->ctx, three), *out = NULL;
-    assert_ok(grebe_dataset_cast(ds, "{\"s\": {\"dtype\": \"string\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"string\", \"_type\": \"Value\"}, "
-                                     "\"id\": {\"names\": [\"n\", \"p\", \"q\"], \"_type\": \"ClassLabel\"}}", NULL, &out, &err));
-    assert_lines(out, "{\"s\": \"xY\", \"a\": \"2\", \"id\": 0}\n{\"s\": null, \"a\": null, \"id\": 1}\n{\"s\": \"é\", \"a\": \"5\", \"id\": 2}\n");
+    assert_ok(grebe_dataset_cast(
+        ds,
+        "{\"s\": {\"dtype\": \"string\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"string\", \"_type\": \"Value\"}, "
+        "\"id\": {\"names\": [\"n\", \"p\", \"q\"], \"_type\": \"ClassLabel\"}}",
+        NULL, &out, &err));
+    assert_lines(out, "{\"s\": \"xY\", \"a\": \"2\", \"id\": 0}\n{\"s\": null, \"a\": null, \"id\": 1}\n{\"s\": \"é\", "
+                      "\"a\": \"5\", \"id\": 2}\n");
     assert_int_equal(features_find(out->features, "id")->n_names, 3);
     grebe_dataset *aligned = NULL, *rows = NULL;
     assert_ok(grebe_dataset_align_labels(out, "id", "{\"Q\": 0, \"N\": 2, \"P\": 1}", NULL, &aligned, &err));
@@ -150,9 +159,14 @@ static void casts(void **state)
     grebe_dataset_free(aligned);
     assert_fails(grebe_dataset_align_labels(out, "id", "{\"Q\": 0}", NULL, &aligned, &err), GREBE_EINVAL, "\"n\"");
     grebe_dataset_free(out);
-    assert_fails(grebe_dataset_cast(ds, "{\"a\": {\"dtype\": \"int8\", \"_type\": \"Value\"}}", NULL, &out, &err), GREBE_EINVAL, "features");
-    assert_fails(grebe_dataset_cast(ds, "{\"id\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, \"a\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, "
-                                        "\"s\": {\"dtype\": \"int64\", \"_type\": \"Value\"}}", NULL, &out, &err), GREBE_ESCHEMA, "\"s\"");
+    assert_fails(grebe_dataset_cast(ds, "{\"a\": {\"dtype\": \"int8\", \"_type\": \"Value\"}}", NULL, &out, &err),
+                 GREBE_EINVAL, "features");
+    assert_fails(grebe_dataset_cast(ds,
+                                    "{\"id\": {\"dtype\": \"int64\", \"_type\": \"Value\"}, \"a\": {\"dtype\": "
+                                    "\"int64\", \"_type\": \"Value\"}, "
+                                    "\"s\": {\"dtype\": \"int64\", \"_type\": \"Value\"}}",
+                                    NULL, &out, &err),
+                 GREBE_ESCHEMA, "\"s\"");
     grebe_dataset_free(ds);
 }
 
@@ -163,6 +177,8 @@ static void flattens_structs(void **state)
     grebe_dataset_dict *dict = NULL;
     grebe_dataset *out = NULL, *nested = NULL, *mixed = NULL;
     uint32_t seed = 3;
+    grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
+    o.keep_in_memory = true; /* nothing is written beside the stored files */
     assert_ok(grebe_dataset_load_from_disk(f->ctx, CASES "saved/nested", NULL, &dict, &err));
     const grebe_dataset *ds = grebe_dataset_dict_get(dict, 0);
     assert_ok(grebe_dataset_flatten(ds, 0, NULL, &out, &err));
@@ -178,8 +194,8 @@ static void flattens_structs(void **state)
     assert_string_equal(buf_text(&text), buf_text(&again));
     buf_release(&again);
     /* in another order and back: the same rows */
-    assert_ok(grebe_dataset_shuffle(out, (grebe_seed){ &seed, 1 }, NULL, &mixed, &err));
-    assert_ok(grebe_dataset_flatten_indices(mixed, NULL, &nested, &err));
+    assert_ok(grebe_dataset_shuffle(out, (grebe_seed){ &seed, 1 }, &o, &mixed, &err));
+    assert_ok(grebe_dataset_flatten_indices(mixed, &o, &nested, &err));
     assert_same_rows(mixed, nested);
     buf_release(&text);
     grebe_dataset_free(mixed);
@@ -188,7 +204,10 @@ static void flattens_structs(void **state)
     grebe_dataset_dict_free(dict);
 }
 
-static int to_buf(void *ctx, const void *bytes, size_t len) { return buf_put(ctx, bytes, len, NULL) == GREBE_OK ? 0 : ENOMEM; }
+static int to_buf(void *ctx, const void *bytes, size_t len)
+{
+    return buf_put(ctx, bytes, len, NULL) == GREBE_OK ? 0 : ENOMEM;
+}
 
 static void packs(void **state)
 {
@@ -251,19 +270,66 @@ static void embeds_media(void **state)
     char path[300], json[900], saved[300];
     snprintf(path, sizeof path, "%s/picture.png", f->folder);
     test_write_file(path, "PNG!", 4);
-    snprintf(json, sizeof json, "[{\"image\": \"%s\"}, {\"image\": null}, {\"image\": \"https://example.org/p.png\"}]", path);
+    snprintf(json, sizeof json, "[{\"image\": \"%s\"}, {\"image\": null}, {\"image\": \"https://example.org/p.png\"}]",
+             path);
     grebe_dataset *text = set_of_text(f->ctx, json), *ds = NULL;
     assert_ok(grebe_dataset_cast(text, "{\"image\": {\"_type\": \"Image\"}}", NULL, &ds, &err));
     snprintf(saved, sizeof saved, "%s/media", f->folder);
     assert_ok(grebe_dataset_save_to_disk(ds, saved, NULL, &err));
     grebe_dataset_dict *dict = NULL;
     assert_ok(grebe_dataset_load_from_disk(f->ctx, saved, NULL, &dict, &err));
-    assert_lines(grebe_dataset_dict_get(dict, 0), "{\"image\": {\"bytes\": {\"$b64\": \"UE5HIQ==\"}, \"path\": \"picture.png\"}}\n"
-                                                  "{\"image\": null}\n"
-                                                  "{\"image\": {\"bytes\": null, \"path\": \"https://example.org/p.png\"}}\n");
+    assert_lines(grebe_dataset_dict_get(dict, 0),
+                 "{\"image\": {\"bytes\": {\"$b64\": \"UE5HIQ==\"}, \"path\": \"picture.png\"}}\n"
+                 "{\"image\": null}\n"
+                 "{\"image\": {\"bytes\": null, \"path\": \"https://example.org/p.png\"}}\n");
     grebe_dataset_dict_free(dict);
     grebe_dataset_free(ds);
     grebe_dataset_free(text);
+}
+
+/* Rows in memory: the same values have the same name, however they are cut; other values, types, nulls another. */
+static void names_rows_by_their_values(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    grebe_dataset *x = made_set(f->ctx, 100, 7), *y = made_set(f->ctx, 100, 64), *z = made_set(f->ctx, 99, 7);
+    assert_string_equal(x->fingerprint, y->fingerprint);
+    assert_string_not_equal(x->fingerprint, z->fingerprint);
+    grebe_dataset_free(x);
+    grebe_dataset_free(y);
+    grebe_dataset_free(z);
+    static const char *const different[] = {
+        "[{\"a\": 0, \"s\": \"ab\"}, {\"a\": 1, \"s\": \"c\"}]",  "[{\"a\": 0, \"s\": \"a\"}, {\"a\": 1, \"s\": \"bc\"}]",
+        "[{\"a\": null, \"s\": \"ab\"}, {\"a\": 1, \"s\": \"c\"}]", "[{\"a\": 0.0, \"s\": \"ab\"}, {\"a\": 1.0, \"s\": \"c\"}]",
+        "[{\"a\": 0, \"s\": \"\"}, {\"a\": 1, \"s\": null}]",     "[{\"a\": 0, \"s\": null}, {\"a\": 1, \"s\": \"\"}]",
+        "[{\"b\": 0, \"s\": \"ab\"}, {\"b\": 1, \"s\": \"c\"}]",
+    };
+    enum { N = sizeof different / sizeof *different };
+    char seen[N][17];
+    for (int i = 0; i < N; i++) {
+        grebe_dataset *ds = set_of_text(f->ctx, different[i]), *same = set_of_text(f->ctx, different[i]);
+        assert_string_equal(ds->fingerprint, same->fingerprint);
+        snprintf(seen[i], 17, "%s", ds->fingerprint);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(seen[i], seen[k]);
+        }
+        grebe_dataset_free(ds);
+        grebe_dataset_free(same);
+    }
+    /* nested ones, cut otherwise */
+    grebe_dataset_dict *dict = NULL;
+    struct ArrowArrayStream stream;
+    char names[2][17];
+    assert_ok(grebe_dataset_load_from_disk(f->ctx, CASES "saved/nested", NULL, &dict, &err));
+    for (int i = 0; i < 2; i++) {
+        grebe_dataset *copy = NULL;
+        assert_ok(grebe_dataset_scan(grebe_dataset_dict_get(dict, 0), NULL, 0, i == 0 ? 3 : 5, NULL, &stream, &err));
+        assert_ok(grebe_dataset_of_rows(f->ctx, &stream, NULL, &copy, &err));
+        snprintf(names[i], 17, "%s", copy->fingerprint);
+        grebe_dataset_free(copy);
+    }
+    assert_string_equal(names[0], names[1]);
+    grebe_dataset_dict_free(dict);
 }
 
 static int open_files(void)
@@ -306,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(flattens_structs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(packs, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(embeds_media, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_rows_by_their_values, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(gives_files_back, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

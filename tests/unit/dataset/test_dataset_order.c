@@ -60,8 +60,8 @@ static void check(const struct run *r, const struct json_value *expected, grebe_
         int64_t want = 0;
         assert_true(json_i64(&order->items[i], &want));
         if (want != ids[i]) {
-            fail_msg("op %s n %lld row %zu: %lld, expected %lld", text_of(r->c, "op"), (long long)int_of(r->c, "n", -1), i,
-                     (long long)ids[i], (long long)want);
+            fail_msg("op %s n %lld row %zu: %lld, expected %lld", text_of(r->c, "op"), (long long)int_of(r->c, "n", -1),
+                     i, (long long)ids[i], (long long)want);
         }
     }
     free(ids);
@@ -142,7 +142,8 @@ static void run_chain(const struct run *r)
             assert_ok(grebe_dataset_select(ds, rows, json_get(args, "indices")->n, NULL, &next, &err));
             free(rows);
         } else if (strcmp(step->items[0].text, "shard") == 0) {
-            assert_ok(grebe_dataset_shard(ds, int_of(args, "num_shards", 1), int_of(args, "index", 0), true, NULL, &next, &err));
+            assert_ok(grebe_dataset_shard(ds, int_of(args, "num_shards", 1), int_of(args, "index", 0), true, NULL,
+                                          &next, &err));
         } else {
             assert_true(is_keep_third(step));
             assert_ok(grebe_dataset_filter(ds, "id % 3 = 0", NULL, &next, &err));
@@ -167,7 +168,8 @@ static void set_size(const struct json_value *args, const char *key, double *fra
 static void run_split(const struct run *r)
 {
     grebe_error err;
-    const struct json_value *args = json_get(r->c, "args"), *labels = json_get(r->c, "labels"), *shuffle = json_get(args, "shuffle");
+    const struct json_value *args = json_get(r->c, "args"), *labels = json_get(r->c, "labels"),
+                            *shuffle = json_get(args, "shuffle");
     grebe_split_options o = GREBE_SPLIT_OPTIONS_INIT;
     uint32_t words[2];
     const struct json_value *size = json_get(args, "test_size");
@@ -244,7 +246,8 @@ static void run_getitem(const struct run *r)
         for (size_t i = 0; i < order->n; i++) {
             int64_t want = 0;
             json_i64(&order->items[i], &want);
-            assert_int_equal(((const int64_t *)rows.children[0]->buffers[1])[rows.children[0]->offset + (int64_t)i], want);
+            assert_int_equal(((const int64_t *)rows.children[0]->buffers[1])[rows.children[0]->offset + (int64_t)i],
+                             want);
         }
         array_release(&rows);
     }
@@ -268,7 +271,8 @@ static void run_interleave(const struct run *r)
         int64_t n = 0, base = (int64_t)k * 100;
         json_i64(&lens->items[k], &n);
         grebe_dataset *all = made_set(r->ctx, (has_rule ? before : base) + n, 64);
-        assert_ok(grebe_dataset_slice(all, has_rule ? before : base, (has_rule ? before : base) + n, NULL, &sets[k], &err));
+        assert_ok(
+            grebe_dataset_slice(all, has_rule ? before : base, (has_rule ? before : base) + n, NULL, &sets[k], &err));
         grebe_dataset_free(all);
         before += n;
     }
@@ -281,8 +285,9 @@ static void run_interleave(const struct run *r)
                       : strcmp(stop, "all_exhausted") == 0 ? GREBE_STOP_ALL_EXHAUSTED
                                                            : GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT;
     if (!has_p || p->n == lens->n) { /* the number of probabilities is the caller's to count */
-        grebe_status st = grebe_dataset_interleave((const grebe_dataset *const *)sets, lens->n, has_p ? probabilities : NULL,
-                                                   seed_of(words, int_of(r->c, "seed", 0)), rule, &out, &err);
+        grebe_status st =
+            grebe_dataset_interleave((const grebe_dataset *const *)sets, lens->n, has_p ? probabilities : NULL,
+                                     seed_of(words, int_of(r->c, "seed", 0)), rule, &out, &err);
         check(r, expected_of(r->c), st, out);
         grebe_dataset_free(out);
     }
@@ -344,13 +349,15 @@ static void run_sort(const struct run *r)
         ds = shuffled(plain, seed);
         grebe_dataset_free(plain);
     }
-    grebe_status st = grebe_dataset_sort(ds, keys, n, strcmp(text_of(r->c, "null_placement"), "at_start") == 0, NULL, &out, &err);
+    grebe_status st =
+        grebe_dataset_sort(ds, keys, n, strcmp(text_of(r->c, "null_placement"), "at_start") == 0, NULL, &out, &err);
     check(r, expected_of(r->c), st, out);
     grebe_dataset_free(out);
     grebe_dataset_free(ds);
 }
 
-static void assert_values(const struct ArrowSchema *schema, const struct ArrowArray *array, const struct json_value *expected)
+static void assert_values(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                          const struct json_value *expected)
 {
     grebe_error err;
     assert_int_equal(array->length, expected->n);
@@ -459,8 +466,8 @@ static void run_simple(const struct run *r, const char *op)
         return;
     }
     if (strcmp(op, "shard") == 0) {
-        st = grebe_dataset_shard(ds, int_of(r->c, "num_shards", 1), int_of(r->c, "index", 0), json_get(r->c, "contiguous")->boolean,
-                                 NULL, &out, &err);
+        st = grebe_dataset_shard(ds, int_of(r->c, "num_shards", 1), int_of(r->c, "index", 0),
+                                 json_get(r->c, "contiguous")->boolean, NULL, &out, &err);
     } else if (strcmp(op, "take") == 0) {
         st = grebe_dataset_slice(ds, 0, k, NULL, &out, &err);
     } else if (strcmp(op, "skip") == 0) {

@@ -5,6 +5,7 @@
 #include "wire/json.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct golden {
     struct arena arena;
@@ -139,7 +140,8 @@ static void writes_the_same_bytes(void **state)
             continue;
         }
         char from[512], to[512], x[600], y[600];
-        snprintf(from, sizeof from, "%s%s", CASES "saved/", text_of(c, "path") != NULL ? text_of(c, "path") : text_of(c, "case"));
+        snprintf(from, sizeof from, "%s%s", CASES "saved/",
+                 text_of(c, "path") != NULL ? text_of(c, "path") : text_of(c, "case"));
         snprintf(to, sizeof to, "%s/%s", f->folder, text_of(c, "case"));
         grebe_dataset *ds = load(f->ctx, from, false);
         grebe_save_options o = GREBE_SAVE_OPTIONS_INIT;
@@ -174,7 +176,6 @@ static void writes_the_same_bytes(void **state)
     assert_true(n >= 20);
     arena_release(&g.arena);
 }
-
 
 static void replaces_whole_folders(void **state)
 {
@@ -212,6 +213,17 @@ static void replaces_whole_folders(void **state)
     test_write_file(other, "x", 1);
     snprintf(other, sizeof other, "%s/full", f->folder);
     assert_fails(grebe_dataset_save_to_disk(five, other, NULL, &err), GREBE_EEXISTS, "other things");
+    /* through a link: the folder that it leads to is replaced, the link stays */
+    char link[600];
+    struct stat info;
+    snprintf(link, sizeof link, "%s/link", f->folder);
+    assert_int_equal(symlink(path, link), 0);
+    assert_ok(grebe_dataset_save_to_disk(ds, link, NULL, &err));
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    grebe_dataset *linked = load(f->ctx, path, false);
+    assert_same_rows(linked, ds);
+    grebe_dataset_free(linked);
     o.max_shard_bytes = 10;
     assert_fails(grebe_dataset_save_to_disk(five, other, &o, &err), GREBE_EINVAL, "one of them");
     grebe_dataset_free(ten);
@@ -238,6 +250,37 @@ static void saves_nothing_and_loads_it(void **state)
     grebe_dataset_free(ds);
 }
 
+/* dataset_info.json names columns and fields in another order than the file: the file's counts. */
+static void follows_the_order_of_files(void **state)
+{
+    struct fixture *f = *state;
+    grebe_dataset *ds = load(f->ctx, TEST_DATA "/data/dataset/struct_order", false);
+    assert_lines(ds, "{\"s\": {\"x\": 1, \"y\": \"a\"}, \"l\": [{\"p\": 1.5, \"q\": true}]}\n"
+                     "{\"s\": {\"x\": 2, \"y\": \"b\"}, \"l\": []}\n");
+    assert_string_equal(ds->columns[0], "s");
+    assert_string_equal(ds->features->top.fields[0].fields[0].name, "x");
+    grebe_dataset_free(ds);
+}
+
+/* Without columns there are still so many rows. */
+static void saves_rows_without_columns(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char path[512];
+    static const char *const all[] = { "id", "text", "label" };
+    grebe_dataset *ds = made_set(f->ctx, 7, 4), *none = NULL;
+    assert_ok(grebe_dataset_remove_columns(ds, all, 3, NULL, &none, &err));
+    snprintf(path, sizeof path, "%s/bare", f->folder);
+    assert_ok(grebe_dataset_save_to_disk(none, path, NULL, &err));
+    grebe_dataset *again = load(f->ctx, path, false);
+    assert_int_equal(again->n_rows, 7);
+    assert_int_equal(again->features->top.n_fields, 0);
+    grebe_dataset_free(again);
+    grebe_dataset_free(none);
+    grebe_dataset_free(ds);
+}
+
 static void saves_splits(void **state)
 {
     struct fixture *f = *state;
@@ -246,7 +289,8 @@ static void saves_splits(void **state)
     grebe_dataset *sets[2] = { made_set(f->ctx, 6, 4), made_set(f->ctx, 3, 4) };
     static const char *const names[] = { "train", "test" }, *const bad[] = { "train", "../test" };
     snprintf(path, sizeof path, "%s/splits", f->folder);
-    assert_fails(grebe_dataset_save_dict(bad, (const grebe_dataset *const *)sets, 2, path, NULL, &err), GREBE_EINVAL, "../test");
+    assert_fails(grebe_dataset_save_dict(bad, (const grebe_dataset *const *)sets, 2, path, NULL, &err), GREBE_EINVAL,
+                 "../test");
     assert_ok(grebe_dataset_save_dict(names, (const grebe_dataset *const *)sets, 2, path, NULL, &err));
     size_t len = 0;
     char file[600];
@@ -271,6 +315,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_the_same_bytes, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(replaces_whole_folders, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(saves_nothing_and_loads_it, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(follows_the_order_of_files, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(saves_rows_without_columns, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(saves_splits, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

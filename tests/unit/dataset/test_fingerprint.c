@@ -55,11 +55,14 @@ static void fingerprints_calls(void **state)
         const char *transform, *arguments, *expected;
     } calls[] = {
         { "shuffle", "{\"fingerprint_name\": \"new_fingerprint\", \"seed\": 42}", "098bc69bed2990d1" },
-        { "shuffle", "{\"seed\": 42, \"fingerprint_name\": \"new_fingerprint\", \"keep_in_memory\": true}", "ad59dda924943856" },
+        { "shuffle", "{\"seed\": 42, \"fingerprint_name\": \"new_fingerprint\", \"keep_in_memory\": true}",
+          "ad59dda924943856" },
         { "select", "{\"fingerprint_name\": \"new_fingerprint\", \"indices\": [0, 2]}", "7fef2f7672c762e0" },
-        { "rename_column", "{\"fingerprint_name\": \"new_fingerprint\", \"new_column_name\": \"z\", \"original_column_name\": \"a\"}",
+        { "rename_column",
+          "{\"fingerprint_name\": \"new_fingerprint\", \"new_column_name\": \"z\", \"original_column_name\": \"a\"}",
           "d4393b73ad6365fc" },
-        { "remove_columns", "{\"fingerprint_name\": \"new_fingerprint\", \"column_names\": [\"a\", \"b\"]}", "d9823df4c81a2ba3" },
+        { "remove_columns", "{\"fingerprint_name\": \"new_fingerprint\", \"column_names\": [\"a\", \"b\"]}",
+          "d9823df4c81a2ba3" },
         { "train_test_split", "{\"fingerprint_name\": \"train_new_fingerprint\", \"seed\": 42, \"test_size\": 0.5}",
           "20fc500382288979" },
         { "set_format", "{\"type\": \"numpy\"}", "496d8b35de1aebb4" },

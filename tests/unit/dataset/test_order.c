@@ -74,10 +74,11 @@ static void size_of(const struct json_value *v, double *fraction, int64_t *rows)
 
 static bool check_split(const struct json_value *c, size_t case_i)
 {
-    const struct json_value *args = json_get(c, "args"), *labels = json_get(c, "labels"), *shuffle = json_get(args, "shuffle");
+    const struct json_value *args = json_get(c, "args"), *labels = json_get(c, "labels"),
+                            *shuffle = json_get(args, "shuffle");
     const struct json_value *test_size = json_get(args, "test_size");
     grebe_split_options o = GREBE_SPLIT_OPTIONS_INIT;
-    int64_t n = 0, n_train, n_test, values[64];
+    int64_t n = 0, n_train, n_test, values[4096];
     grebe_error err = GREBE_ERROR_INIT;
     assert_true(json_i64(json_get(c, "n"), &n));
     size_of(test_size, &o.test_fraction, &o.test_rows);
@@ -92,6 +93,7 @@ static bool check_split(const struct json_value *c, size_t case_i)
     struct pcg64 g = seed_of(json_get(args, "seed"));
     grebe_status st = order_split_sizes(&o, n, &n_train, &n_test, &err);
     if (st == GREBE_OK && json_get(args, "stratify_by_column") != NULL) {
+        assert_true(labels->n <= 4096);
         for (size_t i = 0; i < labels->n; i++) {
             values[i] = INT64_MIN;
             json_i64(&labels->items[i], &values[i]);
@@ -118,7 +120,8 @@ static bool check_split(const struct json_value *c, size_t case_i)
 
 static bool check_interleave(const struct json_value *c, size_t case_i)
 {
-    const struct json_value *lens = json_get(c, "lens"), *p = json_get(c, "probabilities"), *rule = json_get(c, "stopping_strategy");
+    const struct json_value *lens = json_get(c, "lens"), *p = json_get(c, "probabilities"),
+                            *rule = json_get(c, "stopping_strategy");
     int64_t lengths[8];
     double chances[8];
     grebe_error err = GREBE_ERROR_INIT;
@@ -183,7 +186,7 @@ static void test_order__goldens__splits_and_interleavings_equal(void **state)
 static void test_order_split_stratified__no_memory__fails_and_frees(void **state)
 {
     (void)state;
-    static const int64_t labels[] = {0, 1, 0, 1, 0, 1, 0, 0, 2, 2, 0, 1};
+    static const int64_t labels[] = { 0, 1, 0, 1, 0, 1, 0, 0, 2, 2, 0, 1 };
     bool is_done = false;
     for (size_t fail_at = 1; !is_done; fail_at++) {
         struct test_allocator t;

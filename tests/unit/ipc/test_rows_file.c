@@ -13,8 +13,8 @@
 #define SAVED TEST_DATA "/data/hfdatasets/saved/"
 
 static const char *const good_files[] = {
-    "single/data-00000-of-00001.arrow",  "alt_lz4/data-00000-of-00001.arrow",   "alt_zstd/data-00000-of-00001.arrow",
-    "nested/data-00000-of-00001.arrow",  "batches/data-00000-of-00001.arrow",   "media/data-00000-of-00001.arrow",
+    "single/data-00000-of-00001.arrow",     "alt_lz4/data-00000-of-00001.arrow", "alt_zstd/data-00000-of-00001.arrow",
+    "nested/data-00000-of-00001.arrow",     "batches/data-00000-of-00001.arrow", "media/data-00000-of-00001.arrow",
     "all_values/data-00000-of-00001.arrow",
 };
 
@@ -109,8 +109,8 @@ static void names_the_place_of_a_cut(void **state)
     struct fixture *f = *state;
     grebe_error err;
     struct rows_file *file = NULL;
-    assert_fails(rows_file_open(f->ctx, SAVED "bad_truncated/data-00000-of-00001.arrow", false, &file, &err), GREBE_ECORRUPT,
-                 "at byte");
+    assert_fails(rows_file_open(f->ctx, SAVED "bad_truncated/data-00000-of-00001.arrow", false, &file, &err),
+                 GREBE_ECORRUPT, "at byte");
     assert_null(file);
     assert_fails(rows_file_open(f->ctx, SAVED "none.arrow", false, &file, &err), GREBE_ENOTFOUND, "none.arrow");
 }

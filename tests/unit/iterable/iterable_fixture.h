@@ -19,7 +19,7 @@ static inline void id_schema(struct ArrowSchema *out)
     grebe_error err = GREBE_ERROR_INIT;
     struct ArrowSchema field;
     assert_ok(schema_new(mem_system(), "l", "id", true, 0, &field, &err));
-    const struct ArrowSchema *fields[] = {&field};
+    const struct ArrowSchema *fields[] = { &field };
     assert_ok(schema_struct(mem_system(), fields, 1, out, &err));
     schema_release(&field);
 }
@@ -83,21 +83,22 @@ static inline grebe_status id_stream_next(void *self, struct ArrowArray *out, gr
     return GREBE_OK;
 }
 
-static const struct stream_ops id_stream_ops = {id_stream_schema, id_stream_next, free};
+static const struct stream_ops id_stream_ops = { id_stream_schema, id_stream_next, free };
 
-static inline grebe_status id_shard(void *fn_ctx, int64_t shard, int64_t skip, struct ArrowArrayStream *out, grebe_error *err)
+static inline grebe_status id_shard(void *fn_ctx, int64_t shard, int64_t skip, struct ArrowArrayStream *out,
+                                    grebe_error *err)
 {
     struct id_source *source = fn_ctx;
     struct id_stream *s = malloc(sizeof *s);
     int64_t n = source->rows[shard];
     source->n_opened++;
-    *s = (struct id_stream){source, source->first[shard] + (skip < n ? skip : n), source->first[shard] + n};
+    *s = (struct id_stream){ source, source->first[shard] + (skip < n ? skip : n), source->first[shard] + n };
     return stream_export(mem_system(), &id_stream_ops, s, out, err);
 }
 
 /* Shards of so many rows, numbered through from 0. is_table, is_typed: as of the leaves "examples", "csv", "arrow". */
-static inline grebe_iterable *id_iterable(grebe_context *ctx, const int64_t *rows, int64_t n, int64_t batch, bool is_table,
-                                          bool is_typed)
+static inline grebe_iterable *id_iterable(grebe_context *ctx, const int64_t *rows, int64_t n, int64_t batch,
+                                          bool is_table, bool is_typed)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct id_source *s = calloc(1, sizeof *s);
@@ -109,7 +110,8 @@ static inline grebe_iterable *id_iterable(grebe_context *ctx, const int64_t *row
         s->rows[i] = rows[i];
         at += rows[i];
     }
-    assert_ok(grebe_iterable_of_function(ctx, id_shard, s, free, n, is_table, is_typed ? ID_FEATURES : NULL, &it, &err));
+    assert_ok(
+        grebe_iterable_of_function(ctx, id_shard, s, free, n, is_table, is_typed ? ID_FEATURES : NULL, &it, &err));
     return it;
 }
 
@@ -204,7 +206,8 @@ static inline bool ids_next(grebe_iterator *iter, int64_t batch, struct ids *out
     if (schema.children[0]->format[0] == '+') {
         const int32_t *offsets = (const int32_t *)c->buffers[1] + c->offset;
         const struct ArrowArray *v = c->children[0];
-        ids_add(out, (const int64_t *)v->buffers[1] + v->offset + offsets[0], (size_t)(offsets[c->length] - offsets[0]));
+        ids_add(out, (const int64_t *)v->buffers[1] + v->offset + offsets[0],
+                (size_t)(offsets[c->length] - offsets[0]));
     } else {
         ids_add(out, ids_of(&rows), (size_t)rows.length);
     }
@@ -265,22 +268,23 @@ static inline int64_t member_i64(const struct json_value *v, const char *name, i
     return x;
 }
 
-static inline grebe_iterable *golden_stream(grebe_context *ctx, const struct json_value *c, int64_t batch, bool *is_refused);
+static inline grebe_iterable *golden_stream(grebe_context *ctx, const struct json_value *c, int64_t batch,
+                                            bool *is_refused);
 
 static inline grebe_stop stop_of(const struct json_value *rule)
 {
     return rule == NULL || json_is_text(rule, "first_exhausted") ? GREBE_STOP_FIRST_EXHAUSTED
-           : json_is_text(rule, "all_exhausted") ? GREBE_STOP_ALL_EXHAUSTED
-                                                 : GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT;
+           : json_is_text(rule, "all_exhausted")                 ? GREBE_STOP_ALL_EXHAUSTED
+                                                                 : GREBE_STOP_ALL_EXHAUSTED_WITHOUT_REPLACEMENT;
 }
 
-static inline grebe_iterable *golden_join(grebe_context *ctx, grebe_iterable *it, bool is_chain, const struct json_value *a,
-                                          int64_t batch)
+static inline grebe_iterable *golden_join(grebe_context *ctx, grebe_iterable *it, bool is_chain,
+                                          const struct json_value *a, int64_t batch)
 {
     grebe_error err = GREBE_ERROR_INIT;
     bool is_refused = false;
     grebe_iterable *other = golden_stream(ctx, json_get(a, "other"), batch, &is_refused), *next = NULL;
-    const grebe_iterable *both[] = {it, other};
+    const grebe_iterable *both[] = { it, other };
     if (is_chain) {
         assert_ok(grebe_iterable_concatenate(both, 2, 0, &next, &err));
     } else {
@@ -291,7 +295,7 @@ static inline grebe_iterable *golden_join(grebe_context *ctx, grebe_iterable *it
         for (size_t i = 0; i < 2 && has_p; i++) {
             assert_true(json_double(&p->items[i], &chances[i]));
         }
-        assert_ok(grebe_iterable_interleave(both, 2, has_p ? chances : NULL, (grebe_seed){&seed, 1},
+        assert_ok(grebe_iterable_interleave(both, 2, has_p ? chances : NULL, (grebe_seed){ &seed, 1 },
                                             stop_of(json_get(a, "stopping_strategy")), &next, &err));
     }
     grebe_iterable_free(other);
@@ -299,8 +303,8 @@ static inline grebe_iterable *golden_join(grebe_context *ctx, grebe_iterable *it
 }
 
 /* NULL with *is_refused: the step failed. */
-static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it, const char *op, const struct json_value *a,
-                                          int64_t batch, bool *is_refused)
+static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it, const char *op,
+                                          const struct json_value *a, int64_t batch, bool *is_refused)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *next = NULL;
@@ -310,7 +314,7 @@ static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it
     if (strcmp(op, "shuffle") == 0) {
         grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
         uint32_t seed = (uint32_t)member_i64(a, "seed", 0);
-        o.seed = (grebe_seed){&seed, 1};
+        o.seed = (grebe_seed){ &seed, 1 };
         o.buffer_rows = member_i64(a, "buffer_size", 0);
         o.max_input_shards = member_i64(a, "max_buffer_input_shards", 0);
         st = grebe_iterable_shuffle(it, &o, &next, &err);
@@ -326,9 +330,10 @@ static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it
         st = grebe_iterable_repeat(it, member_i64(a, "num_times", 0), &next, &err);
     } else if (strcmp(op, "shard") == 0) {
         const struct json_value *c = json_get(a, "contiguous");
-        st = grebe_iterable_shard(it, member_i64(a, "num_shards", 0), member_i64(a, "index", 0), c == NULL || c->boolean, &next, &err);
+        st = grebe_iterable_shard(it, member_i64(a, "num_shards", 0), member_i64(a, "index", 0),
+                                  c == NULL || c->boolean, &next, &err);
     } else if (strcmp(op, "map") == 0 || strcmp(op, "filter") == 0) {
-        static const char *const names[] = {"x10", "even", "dup", "odd_batch"};
+        static const char *const names[] = { "x10", "even", "dup", "odd_batch" };
         size_t i = 0;
         while (!json_is_text(json_get(a, "fn"), names[i])) {
             i++;
@@ -342,7 +347,8 @@ static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it
         grebe_node_split how = s == NULL || json_is_text(s, "auto") ? GREBE_NODE_AUTO
                                : json_is_text(s, "shards")          ? GREBE_NODE_SHARDS
                                                                     : GREBE_NODE_EXAMPLES;
-        st = grebe_iterable_split_by_node(it, member_i64(a, "rank", 0), member_i64(a, "world_size", 0), how, &next, &err);
+        st = grebe_iterable_split_by_node(it, member_i64(a, "rank", 0), member_i64(a, "world_size", 0), how, &next,
+                                          &err);
     } else {
         assert_true(strcmp(op, "concat_with") == 0 || strcmp(op, "interleave_with") == 0);
         next = golden_join(ctx, it, strcmp(op, "concat_with") == 0, a, batch);
@@ -353,9 +359,11 @@ static inline grebe_iterable *golden_step(grebe_context *ctx, grebe_iterable *it
     return then(it, next);
 }
 
-static inline grebe_iterable *golden_stream(grebe_context *ctx, const struct json_value *c, int64_t batch, bool *is_refused)
+static inline grebe_iterable *golden_stream(grebe_context *ctx, const struct json_value *c, int64_t batch,
+                                            bool *is_refused)
 {
-    const struct json_value *source = json_get(c, "source"), *shards = json_get(source, "shards"), *ops = json_get(c, "ops");
+    const struct json_value *source = json_get(c, "source"), *shards = json_get(source, "shards"),
+                            *ops = json_get(c, "ops");
     const struct json_value *leaf = json_get(source, "leaf");
     int64_t rows[64];
     assert_true(shards->n <= 64);

@@ -85,7 +85,7 @@ static void test_iterable__stored_orders__equal(void **state)
     cases_open(&c, "stream.json");
     for (size_t i = 0; i < c.list->n; i++) {
         const struct json_value *one = &c.list->items[i], *ours = json_get(one, "ours");
-        struct ids got = {0};
+        struct ids got = { 0 };
         bool is_refused = false;
         if (json_get(one, "error") != NULL && ours == NULL) {
             n_refused++;
@@ -121,7 +121,8 @@ static void test_iterable_interleave__stored_orders__equal(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     cases_open(&c, "map_style.json");
     for (size_t i = 0; i < c.list->n; i++) {
-        const struct json_value *one = &c.list->items[i], *lens = json_get(one, "lens"), *p = json_get(one, "probabilities");
+        const struct json_value *one = &c.list->items[i], *lens = json_get(one, "lens"),
+                                *p = json_get(one, "probabilities");
         if (!json_is_text(json_get(one, "op"), "interleave_stream")) {
             continue;
         }
@@ -129,19 +130,20 @@ static void test_iterable_interleave__stored_orders__equal(void **state)
         grebe_iterable *its[8], *joined;
         double chances[8];
         uint32_t seed = (uint32_t)member_i64(one, "seed", 0);
-        struct ids got = {0};
+        struct ids got = { 0 };
         for (size_t k = 0; k < lens->n; k++) {
             int64_t rows = 0;
             json_i64(&lens->items[k], &rows);
             struct id_source *s = calloc(1, sizeof *s);
-            *s = (struct id_source){.rows = {rows}, .first = {100 * (int64_t)k}, .n = 1, .batch = 2};
+            *s = (struct id_source){ .rows = { rows }, .first = { 100 * (int64_t)k }, .n = 1, .batch = 2 };
             assert_ok(grebe_iterable_of_function(c.ctx, id_shard, s, free, 1, is_table, ID_FEATURES, &its[k], &err));
             if (p->type == JSON_ARRAY) {
                 json_double(&p->items[k], &chances[k]);
             }
         }
-        assert_ok(grebe_iterable_interleave((const grebe_iterable *const *)its, lens->n, p->type == JSON_ARRAY ? chances : NULL,
-                                            (grebe_seed){&seed, 1}, stop_of(json_get(one, "stopping_strategy")), &joined, &err));
+        assert_ok(grebe_iterable_interleave((const grebe_iterable *const *)its, lens->n,
+                                            p->type == JSON_ARRAY ? chances : NULL, (grebe_seed){ &seed, 1 },
+                                            stop_of(json_get(one, "stopping_strategy")), &joined, &err));
         ids_all(joined, NULL, 0, &got);
         const struct json_value *order = json_get(one, "order");
         int64_t want[4096];
@@ -174,7 +176,7 @@ static void test_iterator_state__stored_places__rest_is_exact(void **state)
         bool is_refused = false;
         grebe_iterable *it = golden_stream(c.ctx, one, 2 + (int64_t)i % 5, &is_refused);
         int64_t after = member_i64(one, "after", 0), want[512];
-        struct ids got = {0};
+        struct ids got = { 0 };
         grebe_iterator *iter;
         assert_non_null(it);
         assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
@@ -198,11 +200,66 @@ static void test_iterator_state__stored_places__rest_is_exact(void **state)
     cases_close(&c);
 }
 
+/* What the workers of a data loader read, on one node or of several. */
+static grebe_iterable *worker_stream(grebe_context *ctx, const struct json_value *c)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    const struct json_value *shards = json_get(c, "shards");
+    bool is_table = json_is_text(json_get(c, "leaf"), "arrow");
+    int64_t rows[64], world = member_i64(c, "world_size", 0), take = member_i64(c, "take", -1);
+    grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
+    uint32_t seed = (uint32_t)member_i64(c, "seed", 0);
+    grebe_iterable *next = NULL;
+    for (size_t i = 0; i < shards->n; i++) {
+        assert_true(json_i64(&shards->items[i], &rows[i]));
+    }
+    grebe_iterable *it = id_iterable(ctx, rows, (int64_t)shards->n, 3, is_table, true);
+    o.seed = (grebe_seed){ &seed, 1 };
+    o.buffer_rows = member_i64(c, "buffer_size", 0);
+    o.max_input_shards = member_i64(c, "max_buffer_input_shards", 0);
+    if (o.buffer_rows > 0) {
+        assert_ok(grebe_iterable_shuffle(it, &o, &next, &err));
+        it = then(it, next);
+    }
+    if (take >= 0) {
+        assert_ok(grebe_iterable_take(it, take, &next, &err));
+        it = then(it, next);
+    }
+    if (world > 0) {
+        assert_ok(grebe_iterable_split_by_node(it, member_i64(c, "rank", 0), world, GREBE_NODE_AUTO, &next, &err));
+        it = then(it, next);
+    }
+    assert_ok(grebe_iterable_set_epoch(it, member_i64(c, "epoch", 0), &next, &err));
+    it = then(it, next);
+    assert_ok(grebe_iterable_for_worker(it, member_i64(c, "worker", 0), member_i64(c, "num_workers", 0), &next, &err));
+    return then(it, next);
+}
+
+static void test_iterable_for_worker__stored_orders__equal(void **state)
+{
+    (void)state;
+    struct cases c;
+    cases_open(&c, "workers.json");
+    assert_in_range(c.list->n, 100, 300);
+    for (size_t i = 0; i < c.list->n; i++) {
+        struct ids got = { 0 };
+        grebe_iterable *it = worker_stream(c.ctx, &c.list->items[i]);
+        ids_all(it, NULL, 0, &got);
+        if (!is_equal(&c.list->items[i], &got)) {
+            fail_msg("case %zu: another order", i);
+        }
+        free(got.ids);
+        grebe_iterable_free(it);
+    }
+    cases_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_iterable__stored_orders__equal),
         cmocka_unit_test(test_iterable_interleave__stored_orders__equal),
+        cmocka_unit_test(test_iterable_for_worker__stored_orders__equal),
         cmocka_unit_test(test_iterator_state__stored_places__rest_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "iterable_fixture.h"
 
+#include <sys/resource.h>
+#include <time.h>
+
 /* Places of streams: exact for every kind of step, refused where they belong to another stream. */
 
 static grebe_context *context(void)
@@ -13,7 +16,10 @@ static grebe_context *context(void)
 
 /* ---- random trees ---- */
 
-static int64_t below(uint64_t *s, int64_t n) { return (int64_t)(test_random(s) % (uint64_t)n); }
+static int64_t below(uint64_t *s, int64_t n)
+{
+    return (int64_t)(test_random(s) % (uint64_t)n);
+}
 
 static grebe_iterable *random_leaf(grebe_context *ctx, uint64_t *s)
 {
@@ -40,10 +46,10 @@ static grebe_iterable *random_join(grebe_context *ctx, uint64_t *s, grebe_iterab
     tell(told, room, "(");
     grebe_iterable *other = random_tree(ctx, s, below(s, 3), told, room);
     tell(told, room, ")");
-    const grebe_iterable *both[] = {it, other, it};
+    const grebe_iterable *both[] = { it, other, it };
     uint32_t seed = (uint32_t)below(s, 100);
     size_t n = 2 + (size_t)below(s, 2);
-    static const double two[] = {0.3, 0.7}, three[] = {0.2, 0.5, 0.3};
+    static const double two[] = { 0.3, 0.7 }, three[] = { 0.2, 0.5, 0.3 };
     int64_t kind = below(s, 3);
     grebe_status st;
     if (kind == 0) {
@@ -51,8 +57,11 @@ static grebe_iterable *random_join(grebe_context *ctx, uint64_t *s, grebe_iterab
         st = grebe_iterable_concatenate(both, n, 0, &next, &err);
     } else {
         tell(told, room, "interleave");
-        st = grebe_iterable_interleave(both, n, kind == 1 ? NULL : n == 2 ? two : three, (grebe_seed){&seed, 1},
-                                       (grebe_stop)below(s, 3), &next, &err);
+        st = grebe_iterable_interleave(both, n,
+                                       kind == 1 ? NULL
+                                       : n == 2  ? two
+                                                 : three,
+                                       (grebe_seed){ &seed, 1 }, (grebe_stop)below(s, 3), &next, &err);
     }
     if (st == GREBE_ESCHEMA || st == GREBE_EINVAL) {
         next = grebe_iterable_keep(it); /* lists beside numbers, nodes beside none */
@@ -69,8 +78,9 @@ static grebe_iterable *random_step(grebe_context *ctx, uint64_t *s, grebe_iterab
     grebe_iterable *next = NULL;
     grebe_iterable_shuffle_options shuffle = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     uint32_t seed = (uint32_t)below(s, 1000);
-    static const char *const names[] = {"shuffle", "shuffle", "take",     "skip",   "repeat", "map",    "filter", "where", "join",
-                                        "prefetch", "node",   "formatted", "shard", "cast",   "rename", "epoch",  "worker"};
+    static const char *const names[] = { "shuffle", "shuffle", "take",   "skip",     "repeat", "map",
+                                         "filter",  "where",   "join",   "prefetch", "node",   "formatted",
+                                         "shard",   "cast",    "rename", "epoch",    "worker" };
     int64_t kind = below(s, 17);
     if (strcmp(names[kind], "join") == 0) {
         return random_join(ctx, s, it, told, room);
@@ -79,7 +89,7 @@ static grebe_iterable *random_step(grebe_context *ctx, uint64_t *s, grebe_iterab
     switch (kind) {
     case 0:
     case 1:
-        shuffle.seed = (grebe_seed){&seed, 1};
+        shuffle.seed = (grebe_seed){ &seed, 1 };
         shuffle.buffer_rows = 1 + below(s, 12);
         shuffle.max_input_shards = 1 + below(s, 4);
         assert_ok(grebe_iterable_shuffle(it, &shuffle, &next, &err));
@@ -96,7 +106,7 @@ static grebe_iterable *random_step(grebe_context *ctx, uint64_t *s, grebe_iterab
     case 12: assert_ok(grebe_iterable_shard(it, 2, below(s, 2), below(s, 2) == 0, &next, &err)); break;
     case 13: assert_ok(grebe_iterable_cast(it, ID_FEATURES, false, &next, &err)); break;
     case 14: {
-        grebe_column_rename names_of[] = {{"id", "id"}};
+        grebe_column_rename names_of[] = { { "id", "id" } };
         assert_ok(grebe_iterable_rename_columns(it, names_of, 1, &next, &err));
         break;
     }
@@ -120,18 +130,18 @@ static grebe_iterable *random_tree(grebe_context *ctx, uint64_t *s, int64_t dept
 static void check_places(const grebe_iterable *it, uint64_t *s, const char *told)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    struct ids all = {0}, part = {0};
+    struct ids all = { 0 }, part = { 0 };
     grebe_iterator *iter;
     ids_all(it, NULL, 7, &all);
     int64_t step = 1 + (int64_t)all.n / 12;
     assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
-    for (size_t at = 0;; ) {
+    for (size_t at = 0;;) {
         size_t before = part.n;
         bool is_end = !ids_next(iter, 1 + below(s, 2 * step), &part, &err);
         int64_t back = is_end ? 0 : below(s, (int64_t)(part.n - before));
         at = part.n - (size_t)back;
         char *text = state_text(iter, back);
-        struct ids first = {0}, rest = {0};
+        struct ids first = { 0 }, rest = { 0 };
         grebe_iterator *second;
         assert_ok(grebe_iterator_new(it, text, NULL, &second, &err));
         bool has = ids_next(second, 1 + below(s, 5), &first, &err);
@@ -171,7 +181,7 @@ static void test_iterator_state__random_trees__resumed_twice_rest_is_exact(void 
         char told[1024];
         snprintf(told, sizeof told, "tree %d:", i);
         grebe_iterable *it = random_tree(ctx, &s, 1 + below(&s, 6), told, sizeof told);
-        struct ids all = {0};
+        struct ids all = { 0 };
         ids_all(it, NULL, 0, &all);
         n_rows += all.n;
         if (all.n < 2000) {
@@ -190,10 +200,10 @@ static void test_iterator_state__random_trees__resumed_twice_rest_is_exact(void 
 static grebe_iterable *shuffled(grebe_context *ctx, int64_t n_shards, uint32_t seed, int64_t buffer)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    static const int64_t rows[] = {10, 10, 10, 10};
+    static const int64_t rows[] = { 10, 10, 10, 10 };
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     grebe_iterable *next;
-    o.seed = (grebe_seed){&seed, 1};
+    o.seed = (grebe_seed){ &seed, 1 };
     o.buffer_rows = buffer;
     grebe_iterable *it = id_iterable(ctx, rows, n_shards, 4, true, true);
     assert_ok(grebe_iterable_shuffle(it, &o, &next, &err));
@@ -204,7 +214,7 @@ static char *place_after(const grebe_iterable *it, int64_t n)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterator *iter;
-    struct ids ids = {0};
+    struct ids ids = { 0 };
     assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
     if (n > 0) {
         ids_next(iter, n, &ids, &err);
@@ -220,7 +230,8 @@ static void test_iterator_new__state_of_another_stream__refused(void **state)
     (void)state;
     grebe_context *ctx = context();
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_iterable *it = shuffled(ctx, 4, 42, 8), *others[] = {shuffled(ctx, 3, 42, 8), shuffled(ctx, 4, 43, 8), shuffled(ctx, 4, 42, 9)};
+    grebe_iterable *it = shuffled(ctx, 4, 42, 8),
+                   *others[] = { shuffled(ctx, 3, 42, 8), shuffled(ctx, 4, 43, 8), shuffled(ctx, 4, 42, 9) };
     char *text = place_after(it, 17);
     grebe_iterator *iter;
     for (size_t i = 0; i < 3; i++) {
@@ -232,7 +243,7 @@ static void test_iterator_new__state_of_another_stream__refused(void **state)
     strcpy(other, text);
     memcpy(strstr(other, "\"version\": 1") + 11, "9", 1);
     assert_fails(grebe_iterator_new(it, other, NULL, &iter, &err), GREBE_EINVAL, "version 9");
-    static const char *const wrong[] = {"", "{}", "[]", "nonsense", "{\"version\": 1}", "{\"version\": \"1\"}"};
+    static const char *const wrong[] = { "", "{}", "[]", "nonsense", "{\"version\": 1}", "{\"version\": \"1\"}" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_fails(grebe_iterator_new(it, wrong[i], NULL, &iter, &err), GREBE_EINVAL, "state");
     }
@@ -260,7 +271,7 @@ static void test_iterator_new__words_changed__no_harm(void **state)
         for (const char *p = words; *p != '\0' && *p != ']'; i++) {
             char *end;
             long long v = strtoll(p, &end, 10);
-            static const long long nasty[] = {0, 1, -1, 2, 7, 1000, INT64_MAX, INT64_MIN, INT32_MAX, 40};
+            static const long long nasty[] = { 0, 1, -1, 2, 7, 1000, INT64_MAX, INT64_MIN, INT32_MAX, 40 };
             v = i == at ? nasty[below(&seed, 10)] : v;
             size_t len = strlen(changed);
             snprintf(changed + len, sizeof changed - len, "%s%lld", i > 0 ? "," : "", v);
@@ -302,7 +313,7 @@ static void test_iterator_new__state_of_another_epoch__begins_that_epoch(void **
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *it = shuffled(ctx, 4, 42, 8), *next;
     char *text = place_after(it, 17), *end;
-    struct ids fresh = {0}, resumed = {0};
+    struct ids fresh = { 0 }, resumed = { 0 };
     assert_ok(grebe_iterable_set_epoch(it, 1, &next, &err));
     ids_all(next, NULL, 0, &fresh);
     ids_all(next, text, 0, &resumed);
@@ -329,10 +340,10 @@ static void test_iterable_set_epoch__with_take__differs_and_repeats(void **state
     grebe_context *ctx = context();
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *base = shuffled(ctx, 4, 1, 12), *it, *epochs[3];
-    struct ids ids[3] = {{0}};
+    struct ids ids[3] = { { 0 } };
     assert_ok(grebe_iterable_take(base, 30, &it, &err));
     for (int e = 0; e < 3; e++) {
-        struct ids again = {0};
+        struct ids again = { 0 };
         assert_ok(grebe_iterable_set_epoch(it, e, &epochs[e], &err));
         ids_all(epochs[e], NULL, 0, &ids[e]);
         ids_all(epochs[e], NULL, 5, &again);
@@ -359,10 +370,10 @@ enum pipeline { PLAIN, SHUFFLED, TAKEN, SKIPPED, N_PIPELINES };
 static grebe_iterable *pipeline(grebe_context *ctx, int64_t n_shards, enum pipeline kind)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    static const int64_t rows[] = {5, 5, 5, 5, 5, 5, 5, 5};
+    static const int64_t rows[] = { 5, 5, 5, 5, 5, 5, 5, 5 };
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     uint32_t seed = 7;
-    o.seed = (grebe_seed){&seed, 1};
+    o.seed = (grebe_seed){ &seed, 1 };
     o.buffer_rows = 6;
     grebe_iterable *it = id_iterable(ctx, rows, n_shards, 2, true, true), *next = NULL;
     switch (kind) {
@@ -377,7 +388,7 @@ static grebe_iterable *pipeline(grebe_context *ctx, int64_t n_shards, enum pipel
 static void check_union(grebe_context *ctx, int64_t n_shards, int64_t workers, int64_t nodes, enum pipeline kind)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    uint8_t seen[64] = {0};
+    uint8_t seen[64] = { 0 };
     size_t n = 0;
     grebe_iterable *it = pipeline(ctx, n_shards, kind);
     for (int64_t rank = 0; rank < nodes; rank++) {
@@ -385,7 +396,7 @@ static void check_union(grebe_context *ctx, int64_t n_shards, int64_t workers, i
         assert_ok(grebe_iterable_split_by_node(it, rank, nodes, GREBE_NODE_AUTO, &node, &err));
         for (int64_t id = 0; id < workers; id++) {
             grebe_iterable *worker;
-            struct ids ids = {0};
+            struct ids ids = { 0 };
             assert_ok(grebe_iterable_for_worker(node, id, workers, &worker, &err));
             ids_all(worker, NULL, 0, &ids);
             for (size_t i = 0; i < ids.n; i++) {
@@ -432,18 +443,18 @@ static void test_iterator_new__deep_in_a_shard__reads_what_it_needs(void **state
     grebe_context *ctx = context();
     grebe_error err = GREBE_ERROR_INIT;
     struct id_source *s = calloc(1, sizeof *s);
-    *s = (struct id_source){.rows = {1000000}, .first = {0}, .n = 1, .batch = 1000};
+    *s = (struct id_source){ .rows = { 1000000 }, .first = { 0 }, .n = 1, .batch = 1000 };
     grebe_iterable *it, *shuffle;
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     uint32_t seed = 3;
-    o.seed = (grebe_seed){&seed, 1};
+    o.seed = (grebe_seed){ &seed, 1 };
     o.buffer_rows = 1000;
     assert_ok(grebe_iterable_of_function(ctx, id_shard, s, free, 1, false, ID_FEATURES, &it, &err));
     assert_ok(grebe_iterable_shuffle(it, &o, &shuffle, &err));
-    const grebe_iterable *both[] = {it, shuffle};
+    const grebe_iterable *both[] = { it, shuffle };
     for (int i = 0; i < 2; i++) {
         grebe_iterator *iter;
-        struct ids ids = {0}, rest = {0};
+        struct ids ids = { 0 }, rest = { 0 };
         assert_ok(grebe_iterator_new(both[i], NULL, NULL, &iter, &err));
         for (int k = 0; k < 500; k++) {
             ids.n = 0;
@@ -470,6 +481,60 @@ static void test_iterator_new__deep_in_a_shard__reads_what_it_needs(void **state
     context_free(ctx);
 }
 
+/* Slow: only when asked for. */
+static void test_iterator_next__ten_million_rows__memory_is_bounded(void **state)
+{
+    (void)state;
+    if (getenv("GREBE_TEST_LONG") == NULL) {
+        skip();
+    }
+    grebe_context *ctx = context();
+    grebe_error err = GREBE_ERROR_INIT;
+    struct id_source *s = calloc(1, sizeof *s);
+    *s = (struct id_source){ .n = 10, .batch = 1000 };
+    for (int64_t i = 0; i < 10; i++) {
+        s->rows[i] = 1000000;
+        s->first[i] = i * 1000000;
+    }
+    grebe_iterable *it, *shuffle;
+    grebe_iterator *iter;
+    grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
+    uint32_t seed = 3;
+    int64_t n = 0, sum = 0;
+    struct rusage before, after;
+    o.seed = (grebe_seed){ &seed, 1 };
+    o.buffer_rows = 100000;
+    assert_ok(grebe_iterable_of_function(ctx, id_shard, s, free, 10, true, ID_FEATURES, &it, &err));
+    assert_ok(grebe_iterable_shuffle(it, &o, &shuffle, &err));
+    assert_ok(grebe_iterator_new(shuffle, NULL, NULL, &iter, &err));
+    getrusage(RUSAGE_SELF, &before);
+    clock_t begin = clock();
+    for (;;) {
+        struct ArrowArray rows;
+        struct ArrowSchema schema;
+        assert_ok(grebe_iterator_next(iter, 1000, &rows, &schema, &err));
+        if (rows.release == NULL) {
+            break;
+        }
+        for (int64_t i = 0; i < rows.length; i++) {
+            sum += ids_of(&rows)[i];
+        }
+        n += rows.length;
+        rows.release(&rows);
+        schema.release(&schema);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    print_message("%lld rows, %.2f s, %ld MB more\n", (long long)n, (double)(clock() - begin) / CLOCKS_PER_SEC,
+                  (after.ru_maxrss - before.ru_maxrss) / 1024);
+    assert_int_equal(n, 10000000);
+    assert_true(sum == INT64_C(10000000) * 9999999 / 2);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 100 * 1024);
+    grebe_iterator_free(iter);
+    grebe_iterable_free(it);
+    grebe_iterable_free(shuffle);
+    context_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_iterator_new__state_of_another_epoch__begins_that_epoch),
         cmocka_unit_test(test_iterable_set_epoch__with_take__differs_and_repeats),
         cmocka_unit_test(test_iterable_for_worker__all_workers_and_nodes__every_row_once),
+        cmocka_unit_test(test_iterator_next__ten_million_rows__memory_is_bounded),
         cmocka_unit_test(test_iterator_new__deep_in_a_shard__reads_what_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

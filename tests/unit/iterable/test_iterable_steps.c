@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "iterable_fixture.h"
 #include "iterable/iterable_internal.h"
+#include "iterable_fixture.h"
+#include "parquet/parquet_format.h"
+#include "source/source.h"
 
 /* What steps do to columns and rows, what they refuse, and where rows come from. */
 
@@ -28,7 +30,7 @@ static void test_iterable_rename__column__new_name_and_features(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     for (int is_typed = 0; is_typed < 2; is_typed++) {
         grebe_iterable *it = numbers(ctx, 5, is_typed == 1), *renamed, *next;
-        grebe_column_rename names[] = {{"id", "key"}};
+        grebe_column_rename names[] = { { "id", "key" } };
         assert_ok(grebe_iterable_rename_columns(it, names, 1, &renamed, &err));
         grebe_iterator *iter;
         struct ArrowArray rows;
@@ -41,7 +43,7 @@ static void test_iterable_rename__column__new_name_and_features(void **state)
         grebe_iterator_free(iter);
         if (is_typed == 1) {
             assert_non_null(strstr(grebe_iterable_features(renamed), "\"key\""));
-            const char *wrong[] = {"id"};
+            const char *wrong[] = { "id" };
             assert_fails(grebe_iterable_select_columns(renamed, wrong, 1, &next, &err), GREBE_ENOTFOUND, "id");
             assert_fails(grebe_iterable_remove_columns(renamed, wrong, 1, &next, &err), GREBE_ENOTFOUND, "id");
             assert_fails(grebe_iterable_filter(renamed, "id = 1", &next, &err), GREBE_ENOTFOUND, "id");
@@ -99,9 +101,9 @@ static void test_iterable_concatenate__side_by_side__columns_of_both(void **stat
     grebe_context *ctx = context(1);
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *it = numbers(ctx, 7, true), *other, *both, *shorter, *wrong;
-    grebe_column_rename names[] = {{"id", "b"}};
+    grebe_column_rename names[] = { { "id", "b" } };
     assert_ok(grebe_iterable_rename_columns(it, names, 1, &other, &err));
-    const grebe_iterable *pair[] = {it, other};
+    const grebe_iterable *pair[] = { it, other };
     assert_ok(grebe_iterable_concatenate(pair, 2, 1, &both, &err));
     assert_int_equal(grebe_iterable_num_shards(both), 1);
     grebe_iterator *iter;
@@ -115,10 +117,10 @@ static void test_iterable_concatenate__side_by_side__columns_of_both(void **stat
     rows.release(&rows);
     schema.release(&schema);
     grebe_iterator_free(iter);
-    const grebe_iterable *same[] = {it, it};
+    const grebe_iterable *same[] = { it, it };
     assert_fails(grebe_iterable_concatenate(same, 2, 1, &wrong, &err), GREBE_EINVAL, "\"id\"");
     assert_ok(grebe_iterable_take(other, 3, &shorter, &err));
-    const grebe_iterable *uneven[] = {it, shorter};
+    const grebe_iterable *uneven[] = { it, shorter };
     assert_ok(grebe_iterable_concatenate(uneven, 2, 1, &wrong, &err));
     assert_ok(grebe_iterator_new(wrong, NULL, NULL, &iter, &err));
     assert_ok(grebe_iterator_next(iter, 3, &rows, &schema, &err));
@@ -141,10 +143,10 @@ static void test_iterable_interleave__other_columns__null(void **state)
     grebe_context *ctx = context(1);
     grebe_error err = GREBE_ERROR_INIT;
     grebe_iterable *it = numbers(ctx, 4, true), *other, *both;
-    grebe_column_rename names[] = {{"id", "b"}};
+    grebe_column_rename names[] = { { "id", "b" } };
     assert_ok(grebe_iterable_rename_columns(it, names, 1, &other, &err));
-    const grebe_iterable *pair[] = {it, other};
-    assert_ok(grebe_iterable_interleave(pair, 2, NULL, (grebe_seed){0}, GREBE_STOP_ALL_EXHAUSTED, &both, &err));
+    const grebe_iterable *pair[] = { it, other };
+    assert_ok(grebe_iterable_interleave(pair, 2, NULL, (grebe_seed){ 0 }, GREBE_STOP_ALL_EXHAUSTED, &both, &err));
     grebe_iterator *iter;
     struct ArrowArray rows;
     struct ArrowSchema schema;
@@ -169,7 +171,7 @@ static void test_iterable_interleave__other_columns__null(void **state)
 
 static grebe_status map_group(void *fn_ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
 {
-    static const int64_t groups[] = {0, 0, 1, 1, 1, 0, 2, 2, 2, 2, 3};
+    static const int64_t groups[] = { 0, 0, 1, 1, 1, 0, 2, 2, 2, 2, 3 };
     int64_t values[64];
     (void)fn_ctx;
     (void)err;
@@ -195,10 +197,10 @@ static void test_iterable_batch__stored_groups__equal(void **state)
         bool drop;
         int64_t sizes[6], n;
     } cases[] = {
-        {4, NULL, false, {4, 4, 3}, 3},
-        {4, NULL, true, {4, 4}, 2},
-        {0, "g", false, {2, 3, 1, 4, 1}, 5},
-        {3, "g", false, {2, 3, 1, 4, 1}, 5},
+        { 4, NULL, false, { 4, 4, 3 }, 3 },
+        { 4, NULL, true, { 4, 4 }, 2 },
+        { 0, "g", false, { 2, 3, 1, 4, 1 }, 5 },
+        { 3, "g", false, { 2, 3, 1, 4, 1 }, 5 },
     };
     for (size_t i = 0; i < 4; i++) {
         grebe_iterator *iter;
@@ -228,6 +230,75 @@ static void test_iterable_batch__stored_groups__equal(void **state)
     context_free(ctx);
 }
 
+/* ---- computed columns ---- */
+
+static void test_iterable_map_expr__columns__computed_and_refused(void **state)
+{
+    (void)state;
+    grebe_context *ctx = context(1);
+    grebe_error err = GREBE_ERROR_INIT;
+    for (int is_typed = 0; is_typed < 2; is_typed++) {
+        grebe_iterable *it = numbers(ctx, 10, is_typed == 1), *mapped, *wrong = NULL;
+        grebe_computed_column columns[] = { { "id", "id * 3" }, { "small", "id < 2" } };
+        struct ids got = { 0 };
+        static const int64_t expected[] = { 0, 3, 6, 9, 12, 15, 18, 21, 24, 27 };
+        assert_ok(grebe_iterable_map_expr(it, columns, 2, &mapped, &err));
+        assert_int_equal(grebe_iterable_features(mapped) != NULL, is_typed);
+        ids_all(mapped, NULL, 4, &got);
+        assert_ids("computed", &got, expected, 10);
+        free(got.ids);
+        grebe_iterable_free(mapped);
+        columns[1] = (grebe_computed_column){ "x", "nope + 1" };
+        if (is_typed == 1) {
+            assert_fails(grebe_iterable_map_expr(it, columns, 2, &wrong, &err), GREBE_ENOTFOUND, "nope");
+        }
+        columns[1].name = "id";
+        assert_fails(grebe_iterable_map_expr(it, columns, 2, &wrong, &err), GREBE_EINVAL, "computed twice");
+        assert_null(wrong);
+        grebe_iterable_free(it);
+    }
+    context_free(ctx);
+}
+
+static void test_iterator_scan__limit__stands_behind_what_was_given(void **state)
+{
+    (void)state;
+    grebe_context *ctx = context(1);
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_iterable *it = numbers(ctx, 10, true), *none;
+    grebe_iterator *iter;
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    int64_t n = 0;
+    assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
+    assert_ok(grebe_iterator_scan(iter, 4, 6, &rows, &err));
+    while (stream_next(&rows, &batch, &err) == GREBE_OK) {
+        n += batch.length;
+        batch.release(&batch);
+    }
+    stream_release(&rows);
+    assert_int_equal(n, 6);
+    struct ids rest = { 0 };
+    while (ids_next(iter, 0, &rest, &err)) {
+    }
+    assert_ids("the rest", &rest, (int64_t[]){ 6, 7, 8, 9 }, 4);
+    free(rest.ids);
+    grebe_iterator_free(iter);
+    assert_ok(grebe_iterable_take(it, 0, &none, &err));
+    assert_ok(grebe_iterator_new(none, NULL, NULL, &iter, &err));
+    assert_ok(grebe_iterator_scan(iter, 4, -1, &rows, &err));
+    struct ArrowSchema schema;
+    assert_ok(stream_schema(&rows, &schema, &err));
+    assert_int_equal(schema.n_children, 1);
+    assert_int_equal(stream_next(&rows, &batch, &err), GREBE_END);
+    schema_release(&schema);
+    stream_release(&rows);
+    grebe_iterator_free(iter);
+    grebe_iterable_free(none);
+    grebe_iterable_free(it);
+    context_free(ctx);
+}
+
 /* ---- functions that fail ---- */
 
 static grebe_status map_nothing(void *fn_ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
@@ -243,7 +314,10 @@ static grebe_status map_nothing(void *fn_ctx, const grebe_map_input *in, grebe_m
     return schema_set_name(mem_system(), out->schema.children[0], "first", err);
 }
 
-static void count_free(void *n) { (*(int *)n)++; }
+static void count_free(void *n)
+{
+    (*(int *)n)++;
+}
 
 static void test_iterable_map__nothing_or_other_length__refused(void **state)
 {
@@ -265,7 +339,7 @@ static void test_iterable_map__nothing_or_other_length__refused(void **state)
     grebe_iterator_free(iter);
     grebe_iterable_free(mapped);
     assert_int_equal(n_freed, 1);
-    const char *removed[] = {"id"};
+    const char *removed[] = { "id" };
     o.remove_columns = removed;
     o.n_remove_columns = 1;
     assert_ok(grebe_iterable_map(it, map_nothing, &n_freed, count_free, &o, true, &mapped, &err));
@@ -280,7 +354,8 @@ static void test_iterable_map__nothing_or_other_length__refused(void **state)
     grebe_iterator_free(iter);
     grebe_iterable_free(mapped);
     removed[0] = "nope";
-    assert_fails(grebe_iterable_map(it, map_nothing, &n_freed, count_free, &o, true, &mapped, &err), GREBE_ENOTFOUND, "nope");
+    assert_fails(grebe_iterable_map(it, map_nothing, &n_freed, count_free, &o, true, &mapped, &err), GREBE_ENOTFOUND,
+                 "nope");
     assert_int_equal(n_freed, 3);
     grebe_iterable_free(it);
     context_free(ctx);
@@ -295,7 +370,7 @@ static void test_iterable_prefetch__threads__same_rows_and_places(void **state)
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
         grebe_context *ctx = context(threads);
         grebe_iterable *it = with_function(numbers(ctx, 500, true), "x10", 10), *ahead;
-        struct ids all = {0}, got = {0};
+        struct ids all = { 0 }, got = { 0 };
         ids_all(it, NULL, 0, &all);
         assert_ok(grebe_iterable_prefetch(it, 3, &ahead, &err));
         for (int64_t stop = 0; stop <= 50; stop += 10) {
@@ -328,7 +403,10 @@ static void write_text(const char *folder, const char *name, const char *text, c
     test_write_file(path, text, strlen(text));
 }
 
-static void free_builder(void *b) { builder_free(b); }
+static void free_builder(void *b)
+{
+    builder_free(b);
+}
 
 /* Two files of a kind, "id" in each. */
 static grebe_iterable *files_of(grebe_context *ctx, const char *kind, const char *const *paths, bool *is_typed)
@@ -338,10 +416,10 @@ static grebe_iterable *files_of(grebe_context *ctx, const char *kind, const char
     grebe_error err = GREBE_ERROR_INIT;
     struct builder *b;
     grebe_iterable *it;
-    files = (struct builder_files){"train", paths, 2};
-    request = (struct builder_request){.splits = &files, .n_splits = 1};
+    files = (struct builder_files){ "train", paths, 2 };
+    request = (struct builder_request){ .splits = &files, .n_splits = 1 };
     assert_ok(builder_open(ctx, builder_find(kind), &request, &b, &err));
-    struct iterable_files f = {b, 0, 2, false, free_builder, b};
+    struct iterable_files f = { b, 0, 2, false, free_builder, b };
     assert_ok(iterable_of_files(&f, &it, &err));
     *is_typed = it->is_typed;
     return it;
@@ -353,9 +431,9 @@ static void test_iterable_of_files__csv_and_json__rows_places_units(void **state
     grebe_context *ctx = context(1);
     grebe_error err = GREBE_ERROR_INIT;
     char *folder = test_folder_new(), a[512], b[512];
-    static const char *const kinds[] = {"csv", "json"};
+    static const char *const kinds[] = { "csv", "json" };
     for (size_t k = 0; k < 2; k++) {
-        char text[2][2048] = {"", ""};
+        char text[2][2048] = { "", "" };
         for (int i = 0; i < 60; i++) {
             char line[64];
             snprintf(line, sizeof line, k == 0 ? "%d\n" : "{\"id\": %d}\n", i);
@@ -366,17 +444,17 @@ static void test_iterable_of_files__csv_and_json__rows_places_units(void **state
         }
         write_text(folder, k == 0 ? "a.csv" : "a.jsonl", text[0], a, sizeof a);
         write_text(folder, k == 0 ? "b.csv" : "b.jsonl", text[1], b, sizeof b);
-        const char *paths[] = {a, b};
+        const char *paths[] = { a, b };
         bool is_typed = false;
         grebe_iterable *it = files_of(ctx, kinds[k], paths, &is_typed);
-        struct ids all = {0};
+        struct ids all = { 0 };
         assert_int_equal(is_typed, k == 1);
         assert_int_equal(grebe_iterable_num_shards(it), 2);
         ids_all(it, NULL, 0, &all);
         assert_int_equal(all.n, 60);
         for (int64_t at = 1; at < 60; at += 7) {
             grebe_iterator *iter;
-            struct ids got = {0};
+            struct ids got = { 0 };
             assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
             while ((int64_t)got.n < at) {
                 assert_true(ids_next(iter, 1, &got, &err));
@@ -392,6 +470,51 @@ static void test_iterable_of_files__csv_and_json__rows_places_units(void **state
         grebe_iterable_free(it);
     }
     test_folder_remove(folder);
+    context_free(ctx);
+}
+
+/* Row groups as shards of their own; a place within one. */
+static void test_iterable_reshard__parquet__row_groups_in_order(void **state)
+{
+    (void)state;
+    static const char *const files[] = { TEST_DATA "/golden/parquet/pa_default.parquet",
+                                         TEST_DATA "/golden/parquet/pa_plain.parquet" };
+    static const struct file_format *const list[] = { &parquet_format, NULL };
+    static const struct source_registry registry = { list };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = context(1);
+    ctx->registry = &registry;
+    bool is_typed = false;
+    const char *id[] = { "id" };
+    grebe_iterable *it = files_of(ctx, "parquet", files, &is_typed), *cut, *one, *part;
+    struct ids all = { 0 }, got = { 0 };
+    assert_true(is_typed);
+    assert_ok(grebe_iterable_reshard(it, &cut, &err));
+    assert_int_equal(grebe_iterable_num_shards(it), 2);
+    assert_int_equal(grebe_iterable_num_shards(cut), 6);
+    assert_ok(grebe_iterable_select_columns(it, id, 1, &one, &err));
+    ids_all(one, NULL, 0, &all);
+    assert_int_equal(all.n, 1200);
+    assert_ok(grebe_iterable_select_columns(cut, id, 1, &part, &err));
+    for (int64_t at = 0; at < 1200; at += 171) {
+        grebe_iterator *iter;
+        got.n = 0;
+        assert_ok(grebe_iterator_new(part, NULL, NULL, &iter, &err));
+        while ((int64_t)got.n < at) {
+            assert_true(ids_next(iter, at - (int64_t)got.n, &got, &err));
+        }
+        char *place = state_text(iter, 0);
+        grebe_iterator_free(iter);
+        ids_all(part, place, 0, &got);
+        assert_ids("row groups", &got, all.ids, all.n);
+        free(place);
+    }
+    free(all.ids);
+    free(got.ids);
+    grebe_iterable_free(part);
+    grebe_iterable_free(one);
+    grebe_iterable_free(cut);
+    grebe_iterable_free(it);
     context_free(ctx);
 }
 
@@ -417,8 +540,8 @@ static void test_iterable_of_dataset__shards__rows_of_each(void **state)
     assert_fails(grebe_iterable_of_dataset(ds, 18, &it, &err), GREBE_EINVAL, "18 shards");
     assert_fails(grebe_iterable_of_dataset(ds, 0, &it, &err), GREBE_EINVAL, "0 shards");
     assert_ok(grebe_iterable_of_dataset(ds, 3, &it, &err));
-    static const int64_t sizes[] = {6, 6, 5};
-    struct ids got = {0};
+    static const int64_t sizes[] = { 6, 6, 5 };
+    struct ids got = { 0 };
     for (int64_t i = 0; i < 3; i++) {
         size_t before = got.n;
         assert_ok(grebe_iterable_split_by_node(it, i, 3, GREBE_NODE_AUTO, &part, &err));
@@ -437,23 +560,23 @@ static void test_iterable_of_dataset__shards__rows_of_each(void **state)
 
 static grebe_status whole_life(grebe_context *ctx, grebe_error *err)
 {
-    static const int64_t lengths[] = {6, 5, 7};
+    static const int64_t lengths[] = { 6, 5, 7 };
     grebe_status st = GREBE_OK;
     grebe_iterable *it = NULL, *next = NULL;
     grebe_iterator *iter = NULL;
     struct buf text = BUF_INIT(mem_system());
-    struct ArrowArray rows = {0};
-    struct ArrowSchema schema = {0};
+    struct ArrowArray rows = { 0 };
+    struct ArrowSchema schema = { 0 };
     struct id_source *s = calloc(1, sizeof *s);
     grebe_iterable_shuffle_options o = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
     uint32_t seed = 5;
-    o.seed = (grebe_seed){&seed, 1};
+    o.seed = (grebe_seed){ &seed, 1 };
     o.buffer_rows = 4;
-    *s = (struct id_source){.rows = {6, 5, 7}, .first = {0, 6, 11}, .n = 3, .batch = 2};
+    *s = (struct id_source){ .rows = { 6, 5, 7 }, .first = { 0, 6, 11 }, .n = 3, .batch = 2 };
     (void)lengths;
     GREBE_TRY(grebe_iterable_of_function(ctx, id_shard, s, free, 3, true, ID_FEATURES, &it, err));
-    const grebe_iterable *both[] = {it, it};
-    GREBE_TRY(grebe_iterable_interleave(both, 2, (double[]){0.5, 0.5}, o.seed, GREBE_STOP_ALL_EXHAUSTED, &next, err));
+    const grebe_iterable *both[] = { it, it };
+    GREBE_TRY(grebe_iterable_interleave(both, 2, (double[]){ 0.5, 0.5 }, o.seed, GREBE_STOP_ALL_EXHAUSTED, &next, err));
     it = then(it, next);
     next = NULL;
     GREBE_TRY(grebe_iterable_shuffle(it, &o, &next, err));
@@ -517,9 +640,12 @@ int main(void)
         cmocka_unit_test(test_iterable_concatenate__side_by_side__columns_of_both),
         cmocka_unit_test(test_iterable_interleave__other_columns__null),
         cmocka_unit_test(test_iterable_batch__stored_groups__equal),
+        cmocka_unit_test(test_iterable_map_expr__columns__computed_and_refused),
+        cmocka_unit_test(test_iterator_scan__limit__stands_behind_what_was_given),
         cmocka_unit_test(test_iterable_map__nothing_or_other_length__refused),
         cmocka_unit_test(test_iterable_prefetch__threads__same_rows_and_places),
         cmocka_unit_test(test_iterable_of_files__csv_and_json__rows_places_units),
+        cmocka_unit_test(test_iterable_reshard__parquet__row_groups_in_order),
         cmocka_unit_test(test_iterable_of_dataset__shards__rows_of_each),
         cmocka_unit_test(test_iterable__no_memory__fails_and_frees),
     };

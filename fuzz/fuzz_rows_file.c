@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An Arrow stream or file from any bytes, as data sets open it: by the heads of its messages. Columns are read one by
+ * one and together, twice, and are the same; a failure has a message.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context_internal.h"
+#include "ipc/rows_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { BATCHES_MAX = 32, COLUMNS_MAX = 32, ROWS_MAX = 100000 };
+
+static void require(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+static void read_batch(struct rows_file *f, size_t i)
+{
+    struct ArrowArray all, one;
+    grebe_error err = GREBE_ERROR_INIT;
+    int64_t n = f->batch_begin[i + 1] - f->batch_begin[i];
+    require(n > 0);
+    if (n > ROWS_MAX) {
+        return;
+    }
+    if (rows_file_batch(f, i, NULL, 0, &all, &err) != GREBE_OK) {
+        require(err.message[0] != '\0');
+        return;
+    }
+    require(all.length == n && all.n_children == f->schema.n_children);
+    for (int c = 0; c < (int)f->schema.n_children && c < COLUMNS_MAX; c++) {
+        require(array_check(f->schema.children[c], all.children[c], true, NULL) == GREBE_OK);
+        require(rows_file_batch(f, i, &c, 1, &one, NULL) == GREBE_OK);
+        require(array_equal(f->schema.children[c], all.children[c], one.children[0]));
+        array_release(&one);
+    }
+    array_release(&all);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    grebe_context *ctx = NULL;
+    struct region *bytes = NULL;
+    struct rows_file *f = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    require(context_new(NULL, &ctx, NULL) == GREBE_OK);
+    require(region_new(ctx->a, size, &bytes, NULL) == GREBE_OK);
+    if (size > 0) {
+        memcpy(bytes->data, data, size);
+    }
+    if (rows_file_of_region(ctx, "f.arrow", bytes, &f, &err) == GREBE_OK) {
+        for (size_t i = 0; i < f->n_batches && i < BATCHES_MAX; i++) {
+            read_batch(f, i);
+        }
+    } else {
+        require(strstr(err.message, "f.arrow") != NULL);
+    }
+    rows_file_drop(f);
+    region_drop(bytes);
+    context_free(ctx);
+    return 0;
+}
