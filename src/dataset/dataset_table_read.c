@@ -79,11 +79,34 @@ static grebe_status join_pieces(struct pieces *p, const struct ArrowSchema *sche
     return st;
 }
 
+/* Rows that lie in one batch: a view. *is_one false: they do not. */
+static grebe_status read_one_batch(const struct dataset_table *t, size_t column, int64_t begin, int64_t end,
+                                   struct ArrowArray *out, bool *is_one, grebe_error *err)
+{
+    size_t i = table_block_of(t, begin);
+    const struct table_source *s = &t->blocks[i].sources[column];
+    *is_one = false;
+    if (end > t->block_begin[i + 1] || s->part == NULL) {
+        return GREBE_OK;
+    }
+    int64_t row = begin - t->block_begin[i] + s->first_row;
+    size_t batch = part_batch_of(s->part, row);
+    *is_one = end - begin <= s->part->batch_begin[batch + 1] - row;
+    return *is_one ? source_read(s, batch, row - s->part->batch_begin[batch], end - begin, out, err) : GREBE_OK;
+}
+
 static grebe_status read_column(const struct dataset_table *t, size_t column, int64_t begin, int64_t end,
                                 struct ArrowArray *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct pieces p = { t->ctx->a, BUF_INIT(t->ctx->a) };
+    bool is_one = false;
+    if (begin < end) {
+        st = read_one_batch(t, column, begin, end, out, &is_one, err);
+    }
+    if (is_one || st != GREBE_OK) {
+        return st == GREBE_OK ? st : error_wrap(err, st, "column \"%.64s\"", t->schema.children[column]->name);
+    }
     for (int64_t row = begin; row < end && st == GREBE_OK;) {
         size_t i = table_block_of(t, row);
         int64_t stop = min_i64(end, t->block_begin[i + 1]);
