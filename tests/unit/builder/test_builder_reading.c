@@ -330,6 +330,36 @@ static void filters_skip_groups(void **state)
     close_one(&o);
 }
 
+/* Null is in a list that has null, and not in one that has none; it compares with nothing. */
+static void filters_and_nulls(void **state)
+{
+    static const struct {
+        const char *options;
+        size_t n_rows;
+    } filters[] = { { "{\"filters\": [[\"x\", \"<\", 10]]}", 10 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [0.5]]]}", 9 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [0.5, null]]]}", 7 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [0.5]]]}", 1 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [0.5, null]]]}", 3 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [null]]]}", 2 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [null]]]}", 8 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"!=\", 0.5]]}", 7 },
+                    { "{\"filters\": [[\"x\", \"in\", []]]}", 0 },
+                    { "{\"filters\": [[[\"x\", \"not in\", []]]]}", 100 } };
+    struct fixture *f = *state;
+    f->ctx->registry = &case_registry;
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
+        struct opened o;
+        struct case_rows rows = CASE_ROWS_INIT;
+        grebe_error err;
+        assert_ok(open_one(f->ctx, &o, "parquet", FILES "groups.parquet", filters[i].options, &err));
+        read_rows(&o, -1, &rows);
+        assert_int_equal(rows_n(&rows), filters[i].n_rows);
+        rows_release(&rows);
+        close_one(&o);
+    }
+}
+
 static void many_files(void **state)
 {
     enum { N = 2000 };
@@ -553,6 +583,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(marks_and_long_lines, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(parts_of_parquet, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters_skip_groups, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(filters_and_nulls, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_files, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(wrong_options, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_missing_or_empty, fixture_set_up, fixture_tear_down),
