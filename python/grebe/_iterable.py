@@ -6,10 +6,11 @@ import json
 import sys
 
 from . import _core
-from ._dataset import Dataset, _batch_rows, _names, seed_words
+from ._dataset import Dataset
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
 from ._map_call import BatchCall, FilterCall, RowCall, build
+from ._transforms import _batch_rows, _names, seed_words
 
 _FIRST_ROWS, _MOST_ROWS = 16, 1000
 

@@ -10,7 +10,6 @@ from . import _core
 from ._formats import LazyColumns
 
 MERGE, REPLACE = 0, 1
-_IMMUTABLE = (type(None), bool, int, float, str, bytes)
 
 
 def _is_table(result):
@@ -84,12 +83,12 @@ class BatchCall:
             return self.function(*[self.formatter.column(batch, c) for c in self.input_columns], *extra, **self.kwargs), None
         if type(self.formatter).__name__ == "CustomFormatter":
             return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
-        self.read = {}
+        self.before = {}
 
         def read(name):
             values = self.formatter.column(batch, name)
-            if self.is_plain:
-                self.read[name] = list(values) if all(type(v) in _IMMUTABLE for v in values) else None
+            if self.is_plain and batch[name].format[0] != "+" and name not in self.formatter._paths:
+                self.before[name] = values[:]
             return values
 
         lazy = LazyColumns(names, read)
@@ -99,8 +98,8 @@ class BatchCall:
         """Columns that the function set, or changed in place: what it looked at and left as it was is not among them."""
         out = lazy.changed()
         for name, values in lazy.converted().items() if self.is_plain else ():
-            before = self.read[name]
-            if before is None or len(before) != len(values) or not all(x is y for x, y in zip(before, values)):
+            # lists and dicts may have been changed inside; of other values it is enough that they are the same
+            if self.before.get(name) != values:
                 out[name] = values
         return out
 
@@ -214,6 +213,7 @@ class FilterCall(BatchCall):
     def __init__(self, function, batched, *args):
         super().__init__(function, *args)
         self.batched = batched
+        self.asked = {}  # names of columns, as an ordered set
 
     def __call__(self, batch, first_row, part):
         n = batch.num_rows
@@ -244,15 +244,27 @@ class FilterCall(BatchCall):
         return bytes(out)
 
     def _lazy_rows(self, batch, n):
-        """Rows of which a column is converted when the function asks for it."""
-        columns = _Columns(self.formatter, batch)
-        return ((_LazyRow(columns, i),) for i in range(n))
+        """Rows that have the columns which functions asked for so far; another one comes when it is asked for."""
+        columns = _Columns(self.formatter, batch, n)
+        for name in self.asked:
+            columns[name]
+        if len(self.asked) == 1:
+            (name, values), = columns.items()
+            rows = ({name: v} for v in values)
+        else:
+            rows = (dict(zip(columns, values)) for values in zip(*columns.values())) if columns else ({} for _ in range(n))
+        for i, values in enumerate(rows):
+            row = _Row(values)
+            row._columns, row._i, row._asked = columns, i, self.asked
+            yield (row,)
 
 
 class _Columns(dict):
-    def __init__(self, formatter, batch):
+    """Columns of a batch as lists, made when they are asked for."""
+
+    def __init__(self, formatter, batch, n):
         super().__init__()
-        self.formatter, self.batch, self.names = formatter, batch, batch.schema.names
+        self.formatter, self.batch, self.names, self.n = formatter, batch, batch.schema.names, n
 
     def __missing__(self, name):
         if name not in self.names:
@@ -261,28 +273,37 @@ class _Columns(dict):
         return values
 
 
-class _LazyRow:
-    """A row to look at: as a mapping, each value converted with its column."""
+class _Row(dict):
+    """A row to look at: a dict that is completed as far as it is looked at."""
 
-    __slots__ = ("_columns", "_i")
+    __slots__ = ("_columns", "_i", "_asked")
 
-    def __init__(self, columns, i):
-        self._columns, self._i = columns, i
+    def __missing__(self, name):
+        value = self[name] = self._columns[name][self._i]
+        self._asked[name] = None
+        return value
 
-    def __getitem__(self, name):
-        return self._columns[name][self._i]
+    def _whole(self):
+        for name in self._columns.names:
+            if not dict.__contains__(self, name):
+                self[name] = self._columns[name][self._i]
+            self._asked[name] = None
+        return {name: dict.__getitem__(self, name) for name in self._columns.names}
 
     def get(self, name, default=None):
-        return self[name] if name in self._columns.names else default
+        return self[name] if name in self else default
 
     def keys(self):
-        return list(self._columns.names)
+        return self._whole().keys()
 
     def values(self):
-        return [self[name] for name in self._columns.names]
+        return self._whole().values()
 
     def items(self):
-        return [(name, self[name]) for name in self._columns.names]
+        return self._whole().items()
+
+    def copy(self):
+        return self._whole()
 
     def __iter__(self):
         return iter(self._columns.names)
@@ -293,5 +314,10 @@ class _LazyRow:
     def __contains__(self, name):
         return name in self._columns.names
 
+    def __eq__(self, other):
+        return self._whole() == other
+
+    __hash__ = None
+
     def __repr__(self):
-        return repr(dict(self.items()))
+        return repr(self._whole())

@@ -20,9 +20,11 @@ def _work(core, call, is_filter, options, parts, pipe):
     except BaseException as e:
         try:
             pickle.loads(pickle.dumps(e))
-            pipe.send(("error", e, getattr(e, "__notes__", None)))
         except Exception:
-            pipe.send(("error", RuntimeError(f"{type(e).__name__}: {e}"), getattr(e, "__notes__", None)))
+            notes, e = getattr(e, "__notes__", ()), RuntimeError(f"{type(e).__name__}: {e}")
+            for note in list(notes):
+                e.add_note(note)
+        pipe.send(("error", e, None))
         os._exit(1)
     os._exit(0)
 
@@ -51,9 +53,7 @@ def _watch(workers, progress, n_rows):
                                        "finished are found by the next attempt")
                 continue
             if kind == "error":
-                for note in more or ():
-                    what.add_note(note)
-                raise what
+                raise what  # its notes came with it
             if kind == "progress" and progress is not None:
                 done[what] = more
                 progress("map", sum(done.values()), n_rows)

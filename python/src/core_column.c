@@ -309,6 +309,7 @@ static PyObject *column_arrow_c_array(PyObject *self, PyObject *args, PyObject *
 }
 
 static PyMethodDef column_methods[] = {
+
     { "__arrow_c_array__", (PyCFunction)(void (*)(void))column_arrow_c_array, METH_VARARGS | METH_KEYWORDS,
       "The column as PyCapsules; without a copy." },
     { "lists", column_lists, METH_NOARGS, "(code, values, offsets) of lists of numbers without nulls; else None." },
