@@ -208,12 +208,13 @@ class Transforms:
     def map(self, function=None, with_indices=False, with_rank=False, input_columns=None, batched=False, batch_size=1000,
             drop_last_batch=False, remove_columns=None, keep_in_memory=False, load_from_cache_file=None, cache_file_name=None,
             writer_batch_size=1000, features=None, disable_nullable=False, fn_kwargs=None, num_proc=None, suffix_template=None,
-            new_fingerprint=None, desc=None, try_original_type=True, on_mixed_types="use_json"):
+            new_fingerprint=None, desc=None, try_original_type=True, on_mixed_types="use_json", on_none="error"):
         """Rows, or batches, as a function makes them. Or columns by expressions: ``map({"n": "length(text)"})``.
 
         The function gets a row (dict) or, batched, a batch (a mapping of columns, converted when they are asked for), then the row
         number or numbers (with_indices) and the worker's number (with_rank); it gives a dict of columns that are added or replaced,
-        a table that takes the place of the batch, or None everywhere. num_proc workers are processes."""
+        a table that takes the place of the batch, or None everywhere. None for some rows only is an error, unless on_none="drop"
+        (without those rows) or "keep" (they stay, None in the new columns). num_proc workers are processes."""
         if isinstance(function, dict):
             options = self._options(desc or "Map", load_from_cache_file, keep_in_memory, cache_file_name, new_fingerprint,
                                     writer_batch_size)
@@ -221,9 +222,11 @@ class Transforms:
         if self._indexes and batched and remove_columns:
             self._may_change("map with removed columns")
         make = BatchCall if batched else RowCall
-        call = make(function if function is not None else _identity, self._formatter(), _names(input_columns), with_indices, with_rank,
-                    fn_kwargs or {}, on_mixed_types == "use_json")
         removed = _names(remove_columns)
+        if on_none not in ("error", "drop", "keep"):
+            raise ValueError(f"on_none: expected error, drop or keep, found {on_none!r}")
+        call = make(function if function is not None else _identity, self._formatter(), _names(input_columns), with_indices, with_rank,
+                    fn_kwargs or {}, on_mixed_types == "use_json", removed, on_none)
         for name in (removed or []) + (_names(input_columns) or []):
             if name not in self._names:
                 raise ValueError(f"map: no column {name!r}: there are {self._names}")
@@ -232,7 +235,7 @@ class Transforms:
             load_from_cache_file=load_from_cache_file, keep_in_memory=keep_in_memory, cache_file_name=cache_file_name,
             writer_batch_size=writer_batch_size, features=features_json(features), num_proc=num_proc, suffix_template=suffix_template,
             new_fingerprint=new_fingerprint, desc=desc or "Map", batched=batched, is_type_kept=try_original_type,
-            is_rows_fixed=bool(self._indexes) and batched, input_columns=_names(input_columns), extra=[on_mixed_types]))
+            is_rows_fixed=bool(self._indexes) and batched, input_columns=_names(input_columns), extra=[on_mixed_types, on_none]))
 
     def _function_id(self, call, a):
         try:
@@ -261,6 +264,8 @@ class Transforms:
                 options[name] = a[name]
         if options["new_fingerprint"] is None:
             options["function_id"] = self._function_id(call, a)
+        if getattr(call, "on_none", None) == "keep":
+            call.learn(self._core)
         _, shown, _, output_all = self._info_dict["format"]
         if shown is not None and not output_all:
             options["input_columns"] = shown
