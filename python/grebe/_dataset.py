@@ -3,6 +3,7 @@
 
 import collections.abc
 import json
+import operator
 import os
 import secrets
 import warnings
@@ -41,7 +42,11 @@ def seed_words(seed, generator=None):
     if seed is None:
         return None
     words = b""
-    for part in [seed] if hasattr(seed, "__index__") else list(seed):
+    is_one = hasattr(seed, "__index__") and not getattr(seed, "shape", ())
+    parts = [seed] if is_one else list(seed) if hasattr(seed, "__len__") and not isinstance(seed, (str, bytes, dict, set)) else [None]
+    for part in parts:
+        if not hasattr(part, "__index__"):
+            raise TypeError(f"seed: expected an integer or a sequence of integers, found {seed!r}")
         number = part.__index__()
         if number < 0:
             raise ValueError(f"seed: expected a number not below 0, found {number}")
@@ -132,6 +137,8 @@ class Dataset(Searchable):
     @classmethod
     def from_list(cls, rows, features=None, info=None, split=None):
         """From a list of dicts: columns are the keys of the first (those of features when given), missing values None."""
+        rows = list(rows)
+        check_rows("from_list", rows)
         names = list(features) if features is not None else list(rows[0]) if rows else []
         return cls.from_dict({n: [r.get(n) for r in rows] for n in names}, features, info, split)
 
@@ -166,7 +173,7 @@ class Dataset(Searchable):
                        split="train", **kwargs):
         """From a function that yields dicts."""
         from ._iterable import generated_batches
-        batches = generated_batches(generator(**(gen_kwargs or {})), features)
+        batches = generated_batches(generator(**(gen_kwargs or {})), features, 1000)
         return cls.from_arrow(_core.stream_of_batches(batches, build({})), features, split)
 
     @classmethod
@@ -394,8 +401,7 @@ class Dataset(Searchable):
         core, n, made = self._core, self._n, self._formatter()
         kind, columns, _, output_all = self._info_dict["format"]
         names = self._names if columns is None else columns
-        if batch_size < 1:
-            raise ValueError(f"batch_size: expected at least 1, found {batch_size}")
+        batch_size = at_least_one("batch_size", batch_size)
         for begin in range(0, n - n % batch_size if drop_last_batch else n, batch_size):
             end = min(begin + batch_size, n)
             if kind in ("numpy", "torch") and not output_all:
@@ -476,11 +482,11 @@ class Dataset(Searchable):
 
     def take(self, n):
         """The first n rows, or all there are."""
-        return self._like(self._core.slice(0, max(0, n), self._options()))
+        return self._like(self._core.slice(0, max(0, operator.index(n)), self._options()))
 
     def skip(self, n):
         """All rows but the first n."""
-        return self._like(self._core.slice(max(0, n), self._n, self._options()))
+        return self._like(self._core.slice(max(0, operator.index(n)), self._n, self._options()))
 
     def shard(self, num_shards, index, contiguous=True, keep_in_memory=False, indices_cache_file_name=None, writer_batch_size=1000):
         """Part `index` of num_shards: consecutive rows, or each num_shards-th."""
@@ -634,7 +640,7 @@ class Dataset(Searchable):
 
     def rename_columns(self, column_mapping, new_fingerprint=None):
         """Columns under other names, {old: new}."""
-        return self._like(self._core.rename(list(column_mapping.items()), self._options(new_fingerprint=new_fingerprint)))
+        return self._like(self._core.rename(pairs_of(column_mapping), self._options(new_fingerprint=new_fingerprint)))
 
     def remove_columns(self, column_names, new_fingerprint=None):
         """All columns but these."""
@@ -656,6 +662,7 @@ class Dataset(Searchable):
 
     def add_item(self, item, new_fingerprint=None):
         """One row more, a dict; missing values are None."""
+        check_rows("add_item", [item])
         row = Dataset.from_list([{n: item.get(n) for n in self._names}], features=self.features)
         return concatenate_datasets([self, row])
 
@@ -687,6 +694,8 @@ class Dataset(Searchable):
 
     def batch(self, batch_size=None, drop_last_batch=False, num_proc=None, new_fingerprint=None, by_column=None):
         """Rows as lists: of batch_size rows, or of consecutive rows equal in a column."""
+        if by_column is None or batch_size is not None:
+            batch_size = at_least_one("batch_size", batch_size)
         options = self._options(new_fingerprint=new_fingerprint)
         return self._like(self._core.batch(batch_size or 0, by_column, drop_last_batch, options))
 
@@ -801,12 +810,37 @@ def _batch_rows(batched, batch_size):
     return -1 if batch_size is None or batch_size <= 0 else batch_size
 
 
+def at_least_one(name, n):
+    """n as an int from 1."""
+    if not hasattr(n, "__index__") or getattr(n, "shape", ()):
+        raise TypeError(f"{name}: expected an integer, found {n!r}")
+    if n < 1:
+        raise ValueError(f"{name}: expected at least 1, found {n}")
+    return n.__index__()
+
+
+def check_rows(what, rows, first=0):
+    """TypeError where a row is no dict: a value without keys would be a row without values."""
+    for i, row in enumerate(rows, first):
+        if not isinstance(row, collections.abc.Mapping):
+            raise TypeError(f"{what}: row {i}: expected a dict, found {type(row).__name__}")
+
+
+def pairs_of(mapping):
+    """[(old, new)] of {old: new}."""
+    if not hasattr(mapping, "items"):
+        raise TypeError(f"expected a dict {{old name: new name}}, found {type(mapping).__name__}")
+    return list(mapping.items())
+
+
 def _size(size):
-    if size is None or isinstance(size, (int, float)) and not isinstance(size, bool):
+    if size is None:
         return size
-    if hasattr(size, "__index__"):
-        return size.__index__()
-    raise ValueError(f"expected a number of rows or a fraction, found {size!r}")
+    if isinstance(size, bool) or not (isinstance(size, float) or hasattr(size, "__index__")):
+        raise ValueError(f"expected a number of rows or a fraction, found {size!r}")
+    if size < 0:
+        raise ValueError(f"expected a number of rows or a fraction in (0, 1), found {size!r}")
+    return size if isinstance(size, float) else size.__index__()
 
 
 _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -814,8 +848,10 @@ _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MI
 
 def size_of(size):
     """Bytes of "500MB", "1GiB", a number; a small final b means bits. None stays."""
-    if size is None or isinstance(size, int):
+    if size is None or hasattr(size, "__index__"):
         return size
+    if not isinstance(size, str):
+        raise TypeError(f"size: expected a number of bytes such as 500MB or 1GiB, found {size!r}")
     text = size.strip()
     for end in sorted(_SIZES, key=len, reverse=True):
         if text.upper().endswith(end):

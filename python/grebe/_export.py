@@ -9,6 +9,7 @@ import lzma
 import os
 import tempfile
 
+from ._dataset import at_least_one
 from ._features import Json
 from ._formats import formatter
 
@@ -65,6 +66,7 @@ def _write(path_or_buf, compression, produce):
 
 def _batches(ds, batch_size):
     """Batches of the visible columns."""
+    batch_size = None if batch_size is None else at_least_one("batch_size", batch_size)
     if hasattr(ds, "batches"):
         return ds.batches(batch_size or 1000)
     return iter(ds.scan(ds._shown(), batch_size or 1000))
@@ -158,7 +160,7 @@ def to_csv(ds, path_or_buf, batch_size=None, sep=",", header=True, index=False, 
 def to_parquet(ds, path_or_buf, batch_size=None, compression="snappy", **options):
     """Parquet, with the features in its metadata; row groups of batch_size rows, or of about 100 MB."""
     import grebe
-    rows = max(1, batch_size) if batch_size else None
+    rows = None if batch_size is None else at_least_one("batch_size", batch_size)
     if rows is None and hasattr(ds, "nbytes"):
         rows = max(1, len(ds) * 100_000_000 // max(1, ds.nbytes))
     if rows is not None:
