@@ -6,10 +6,12 @@ import json
 import sys
 
 from . import _core
-from ._dataset import Dataset, _batch_rows, _names, at_least_one, check_rows, pairs_of, seed_words
+from ._arguments import at_least_one, check_rows, pairs_of
+from ._dataset import Dataset
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
 from ._map_call import BatchCall, FilterCall, RowCall, build
+from ._transforms import _batch_rows, _names, seed_words
 
 _FIRST_ROWS, _MOST_ROWS = 16, 1000
 

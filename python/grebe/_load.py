@@ -5,7 +5,9 @@ import json
 import os
 
 from . import _core, _progress
-from ._dataset import Dataset, at_least_one, size_of
+from ._arguments import at_least_one
+from ._dataset import Dataset
+from ._export import size_of
 from ._dataset_dict import DatasetDict, IterableDatasetDict
 from ._features import features_json
 from ._iterable import IterableDataset

@@ -22,9 +22,11 @@ def _work(core, call, is_filter, options, parts, pipe):
     except BaseException as e:
         try:
             pickle.loads(pickle.dumps(e))
-            pipe.send(("error", e, getattr(e, "__notes__", None)))
         except Exception:
-            pipe.send(("error", RuntimeError(f"{type(e).__name__}: {e}"), getattr(e, "__notes__", None)))
+            notes, e = getattr(e, "__notes__", ()), RuntimeError(f"{type(e).__name__}: {e}")
+            for note in list(notes):
+                e.add_note(note)
+        pipe.send(("error", e, None))
         os._exit(1)
     os._exit(0)
 
@@ -53,10 +55,7 @@ def _watch(workers, progress, n_rows):
                                        "finished are found by the next attempt")
                 continue
             if kind == "error":
-                kept = getattr(what, "__notes__", ())  # where pickling kept them it is the list that came along
-                for note in [n for n in more or () if n not in kept]:
-                    what.add_note(note)
-                raise what
+                raise what  # its notes came with it
             if kind == "end":
                 ended.add(pipe)
             if kind == "progress" and progress is not None:

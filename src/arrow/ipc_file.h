@@ -63,6 +63,13 @@ void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
 grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size_t n_fields,
                            struct ArrowArray *out, grebe_error *err);
 
+/**
+ * As ipc_file_read of one column, but offsets, indices and texts in it are not looked at: what is given out of it is the
+ * caller's to check. *is_checked: they were found good before.
+ */
+grebe_status ipc_file_look(struct ipc_file *f, size_t i, int field, struct ArrowArray *out, bool *is_checked,
+                           grebe_error *err);
+
 /* ---- what opening a file and opening a stream share ---- */
 
 /** The message at a place of the region; its type is the caller's to check. */

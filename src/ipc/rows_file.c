@@ -331,6 +331,18 @@ grebe_status rows_file_batch(struct rows_file *f, size_t i, const int *columns, 
     return error_wrap(err, st, "%s", f->path);
 }
 
+grebe_status rows_file_look(struct rows_file *f, size_t i, int column, struct ArrowArray *out, bool *is_checked,
+                            grebe_error *err)
+{
+    struct opened *o = opened_of(f);
+    if (o->file == NULL || !o->is_plain[column]) { /* values are made from all of it */
+        *is_checked = true;
+        return rows_file_batch(f, i, &column, 1, out, err);
+    }
+    grebe_status st = ipc_file_look(o->file, o->places[i], column, out, is_checked, err);
+    return error_wrap(err, st, "%s", f->path);
+}
+
 struct region *rows_file_bytes(const struct rows_file *f)
 {
     return ((const struct opened *)f)->region;
