@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import os
 import sys
 
 from . import _core
@@ -389,3 +390,14 @@ def split_dataset_by_node(dataset, rank, world_size, strategy="auto"):
             raise ValueError(f"strategy {strategy!r} is for streams; a map-style data set is cut into consecutive parts")
         return dataset.shard(world_size, rank, contiguous=True)
     return dataset._like(dataset._core.step("node", rank, world_size, strategies[strategy]))
+
+
+def for_this_rank(dataset, strategy="auto"):
+    """What this process of a distributed training reads: its rank as torch.distributed says, where that is initialised, else by RANK and
+    WORLD_SIZE of the environment; all, where there is neither."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    else:
+        rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    return split_dataset_by_node(dataset, rank, world_size, strategy)

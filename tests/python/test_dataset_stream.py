@@ -185,6 +185,20 @@ def test_nodes_cover_all_rows_once(ds, world):
     assert sum(parts, []) == list(range(240))
 
 
+def test_the_rank_of_this_process(ds, monkeypatch):
+    stream = ds.to_iterable_dataset(4)
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert ids(gd.for_this_rank(stream)) == list(range(240)) and len(gd.for_this_rank(ds)) == 240
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    parts = []
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        parts.append(ids(gd.for_this_rank(stream)))
+        assert gd.for_this_rank(ds)["id"][:] == list(range(120 * int(rank), 120 * int(rank) + 120))
+    assert sorted(sum(parts, [])) == list(range(240)) and all(parts)
+
+
 def test_torch_loader(ds):
     torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
