@@ -63,9 +63,12 @@ def _check_column(name, values):
 class BatchCall:
     """A function of batches."""
 
-    def __init__(self, function, formatter, input_columns, with_indices, with_rank, kwargs, use_json=True):
+    def __init__(self, function, formatter, input_columns, with_indices, with_rank, kwargs, use_json=True, removed=None,
+                 on_none="error"):
         self.function, self.formatter, self.input_columns = function, formatter, input_columns
         self.with_indices, self.with_rank, self.kwargs, self.use_json = with_indices, with_rank, kwargs, use_json
+        self.removed, self.on_none = removed or (), on_none
+        self.keys = None  # names that results have, once one was seen
         self.is_table = type(formatter).__name__ in ("ArrowFormatter", "PandasFormatter", "PolarsFormatter")
         self.is_plain = type(formatter).__name__ == "PythonFormatter"
 
@@ -103,10 +106,33 @@ class BatchCall:
                 out[name] = values
         return out
 
+    def _nothing(self, batch):
+        """What becomes of rows for which the function gave nothing, none of them a value."""
+        if self.on_none == "error":
+            return None
+        if self.on_none == "drop":
+            return REPLACE, _core.batch_slice(batch, 0, 0)
+        return MERGE, build(dict.fromkeys(self.keys or (), [None] * batch.num_rows), self.use_json)
+
+    def learn(self, core):
+        """For on_none="keep": calls the function from the first row on until it gives a value, whose names are those of the new
+        columns."""
+        for begin in range(0, core.num_rows, 1000):
+            if self.keys is not None:
+                return
+            self(core.read(begin, min(begin + 1000, core.num_rows)), begin, 0)
+
+    def _replace(self, batch, dropped, columns):
+        """The whole batch: columns that stay as they lie, those that are new or changed behind or in their places."""
+        kept = [name for name in batch.schema.names if name not in dropped and (name not in self.removed or name in columns)]
+        whole = {name: columns.pop(name, None) for name in kept}
+        whole = {name: batch[name] if values is None else values for name, values in whole.items()}
+        return REPLACE, build({**whole, **columns}, self.use_json)
+
     def __call__(self, batch, first_row, part):
         result, lazy = self.call(batch, first_row, part)
         if result is None:
-            return None
+            return self._nothing(batch)
         if _is_table(result):
             return REPLACE, _table_batch(result)
         if not hasattr(result, "keys"):
@@ -119,12 +145,9 @@ class BatchCall:
             columns.update(result)
         for name, values in columns.items():
             _check_column(name, values)
+        self.keys = self.keys or list(columns)
         dropped = [name for name in names if lazy is not None and name not in lazy and name not in columns]
-        if dropped:
-            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
-            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
-            return REPLACE, build({**whole, **columns}, self.use_json)
-        return MERGE, build(columns, self.use_json)
+        return self._replace(batch, dropped, columns) if dropped else (MERGE, build(columns, self.use_json))
 
 
 _MISSING = object()
@@ -164,12 +187,19 @@ class RowCall(BatchCall):
         rows, results = self._results(batch, first_row, part)
         nothing = [r is None for r in results]
         if all(nothing):
-            return None
-        if any(nothing):
+            return self._nothing(batch)
+        if any(nothing) and self.on_none == "drop":
+            kept = [i for i, r in enumerate(results) if r is not None]
+            batch = _core.dataset_of_rows(batch, None).take(kept)
+            results = [results[i] for i in kept]
+            rows = [rows[i] for i in kept] if rows is not None else None
+        elif any(nothing) and self.on_none == "keep":
+            results = [{} if r is None else r for r in results]
+        elif any(nothing):
             first, other = nothing.index(True), nothing.index(False)
             raise ValueError(f"map: row {first_row + max(first, other)} returned {'nothing' if first > other else 'a value'} after row "
                              f"{first_row + min(first, other)} returned {'a value' if first > other else 'nothing'}: return a dict for "
-                             "every row, or for none")
+                             'every row, or for none; on_none="drop" or "keep" say what else is meant')
         if _is_table(results[0]):
             import pyarrow
             return REPLACE, _table_batch(pyarrow.concat_tables([_table_batch(r).to_pyarrow() for r in results]))
@@ -188,11 +218,9 @@ class RowCall(BatchCall):
             before = {name: batch[name].to_list() for name in names if any(r.get(name, _MISSING) is _MISSING for r in rows)}
             dropped = [name for name in before if name not in columns]
             self._changed_rows(batch, rows, names, columns)
-        if dropped:
-            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
-            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
-            return REPLACE, build({**whole, **columns}, self.use_json)
-        return MERGE, build(columns, self.use_json)
+        self.keys = self.keys or list(keys)
+        is_cut = len(nothing) != len(results)
+        return self._replace(batch, dropped, columns) if dropped or is_cut else (MERGE, build(columns, self.use_json))
 
     def _changed_rows(self, batch, rows, names, columns):
         """Columns of the rows that were changed in place come into columns; those that came back as they were leave it."""
