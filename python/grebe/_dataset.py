@@ -6,6 +6,7 @@ import json
 import os
 
 from . import _core
+from ._arguments import at_least_one, check_rows
 from ._export import Writing
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
@@ -93,6 +94,8 @@ class Dataset(Transforms, Writing, Searchable):
     @classmethod
     def from_list(cls, rows, features=None, info=None, split=None):
         """From a list of dicts: columns are the keys of the first (those of features when given), missing values None."""
+        rows = list(rows)
+        check_rows("from_list", rows)
         names = list(features) if features is not None else list(rows[0]) if rows else []
         return cls.from_dict({n: [r.get(n) for r in rows] for n in names}, features, info, split)
 
@@ -127,7 +130,7 @@ class Dataset(Transforms, Writing, Searchable):
                        split="train", **kwargs):
         """From a function that yields dicts."""
         from ._iterable import generated_batches
-        batches = generated_batches(generator(**(gen_kwargs or {})), features)
+        batches = generated_batches(generator(**(gen_kwargs or {})), features, 1000)
         return cls.from_arrow(_core.stream_of_batches(batches, build({})), features, split)
 
     @classmethod
@@ -362,8 +365,7 @@ class Dataset(Transforms, Writing, Searchable):
             block = numbers(begin, end, name)
             return made.of_numbers(block) if block is not None else made.column(core.read(begin, end, [name]), name)
 
-        if batch_size < 1:
-            raise ValueError(f"batch_size: expected at least 1, found {batch_size}")
+        batch_size = at_least_one("batch_size", batch_size)
         for begin in range(0, n - n % batch_size if drop_last_batch else n, batch_size):
             end = min(begin + batch_size, n)
             if kind in ("numpy", "torch") and not output_all:

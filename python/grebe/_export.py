@@ -10,6 +10,7 @@ import os
 import tempfile
 
 from . import _progress
+from ._arguments import at_least_one
 from ._features import Json, json_paths
 from ._formats import formatter
 
@@ -66,6 +67,7 @@ def _write(path_or_buf, compression, produce):
 
 def _batches(ds, batch_size):
     """Batches of the visible columns."""
+    batch_size = None if batch_size is None else at_least_one("batch_size", batch_size)
     if hasattr(ds, "batches"):
         return ds.batches(batch_size or 1000)
     return iter(ds.scan(ds._shown(), batch_size or 1000))
@@ -158,7 +160,7 @@ def to_csv(ds, path_or_buf, batch_size=None, sep=",", header=True, index=False, 
 def to_parquet(ds, path_or_buf, batch_size=None, compression="snappy", **options):
     """Parquet, with the features in its metadata; row groups of batch_size rows, or of about 100 MB."""
     import grebe
-    rows = max(1, batch_size) if batch_size else None
+    rows = None if batch_size is None else at_least_one("batch_size", batch_size)
     if rows is None and hasattr(ds, "nbytes"):
         rows = max(1, len(ds) * 100_000_000 // max(1, ds.nbytes))
     if rows is not None:
@@ -178,8 +180,10 @@ _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MI
 
 def size_of(size):
     """Bytes of "500MB", "1GiB", a number; a small final b means bits. None stays."""
-    if size is None or isinstance(size, int):
+    if size is None or hasattr(size, "__index__"):
         return size
+    if not isinstance(size, str):
+        raise TypeError(f"size: expected a number of bytes such as 500MB or 1GiB, found {size!r}")
     text = size.strip()
     for end in sorted(_SIZES, key=len, reverse=True):
         if text.upper().endswith(end):

@@ -2,11 +2,13 @@
 """Transforms of data sets: what is done, which cache file it goes into, and whether that is there already."""
 
 import json
+import operator
 import os
 import secrets
 import warnings
 
 from . import _core, _progress
+from ._arguments import at_least_one, check_rows, pairs_of, seeds_of, split_size
 from ._features import Features, features_json
 from ._function_id import Unknown, function_id
 from ._map_call import BatchCall, FilterCall, RowCall, build
@@ -38,8 +40,7 @@ def seed_words(seed, generator=None):
     if seed is None:
         return None
     words = b""
-    for part in [seed] if hasattr(seed, "__index__") else list(seed):
-        number = part.__index__()
+    for number in seeds_of(seed):
         if number < 0:
             raise ValueError(f"seed: expected a number not below 0, found {number}")
         words += number.to_bytes(max(4, (number.bit_length() + 31) // 32 * 4), "little")
@@ -74,14 +75,6 @@ def _batch_rows(batched, batch_size):
     if not batched:
         return 1000
     return -1 if batch_size is None or batch_size <= 0 else batch_size
-
-
-def _size(size):
-    if size is None or isinstance(size, (int, float)) and not isinstance(size, bool):
-        return size
-    if hasattr(size, "__index__"):
-        return size.__index__()
-    raise ValueError(f"expected a number of rows or a fraction, found {size!r}")
 
 
 class Transforms:
@@ -125,11 +118,11 @@ class Transforms:
 
     def take(self, n):
         """The first n rows, or all there are."""
-        return self._like(self._core.slice(0, max(0, n), self._options()))
+        return self._like(self._core.slice(0, max(0, operator.index(n)), self._options()))
 
     def skip(self, n):
         """All rows but the first n."""
-        return self._like(self._core.slice(max(0, n), self._n, self._options()))
+        return self._like(self._core.slice(max(0, operator.index(n)), self._n, self._options()))
 
     def shard(self, num_shards, index, contiguous=True, keep_in_memory=False, indices_cache_file_name=None, writer_batch_size=1000):
         """Part `index` of num_shards: consecutive rows, or each num_shards-th."""
@@ -182,7 +175,7 @@ class Transforms:
                 raise ValueError("train_test_split: give seed or generator, not both")
             seed = int(generator.integers(0, 2**63 - 1))
         options = self._options(None, load_from_cache_file, keep_in_memory, None, None, writer_batch_size)
-        train, test = self._core.split(_size(test_size), _size(train_size), shuffle, stratify_by_column, seed_words(seed),
+        train, test = self._core.split(split_size(test_size), split_size(train_size), shuffle, stratify_by_column, seed_words(seed),
                                        train_new_fingerprint, test_new_fingerprint, _path(train_indices_cache_file_name),
                                        _path(test_indices_cache_file_name), options)
         return DatasetDict({"train": self._like(train), "test": self._like(test)})
@@ -288,7 +281,7 @@ class Transforms:
 
     def rename_columns(self, column_mapping, new_fingerprint=None):
         """Columns under other names, {old: new}."""
-        return self._like(self._core.rename(list(column_mapping.items()), self._options(new_fingerprint=new_fingerprint)))
+        return self._like(self._core.rename(pairs_of(column_mapping), self._options(new_fingerprint=new_fingerprint)))
 
     def remove_columns(self, column_names, new_fingerprint=None):
         """All columns but these."""
@@ -310,6 +303,7 @@ class Transforms:
 
     def add_item(self, item, new_fingerprint=None):
         """One row more, a dict; missing values are None."""
+        check_rows("add_item", [item])
         row = type(self).from_list([{n: item.get(n) for n in self._names}], features=self.features)
         from ._join import concatenate_datasets
         return concatenate_datasets([self, row])
@@ -342,6 +336,8 @@ class Transforms:
 
     def batch(self, batch_size=None, drop_last_batch=False, num_proc=None, new_fingerprint=None, by_column=None):
         """Rows as lists: of batch_size rows, or of consecutive rows equal in a column."""
+        if by_column is None or batch_size is not None:
+            batch_size = at_least_one("batch_size", batch_size)
         options = self._options(new_fingerprint=new_fingerprint)
         return self._like(self._core.batch(batch_size or 0, by_column, drop_last_batch, options))
 
