@@ -71,8 +71,11 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_load(grebe_context *ctx, c
 typedef struct grebe_iterable_dict grebe_iterable_dict;
 /** @return How many streams. */
 GREBE_API size_t grebe_iterable_dict_len(const grebe_iterable_dict *dict);
-GREBE_API const char *grebe_iterable_dict_name(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
-GREBE_API const grebe_iterable *grebe_iterable_dict_get(const grebe_iterable_dict *dict, size_t i); /**< @return borrowed. */
+/** @return The name of stream i. Borrowed. */
+GREBE_API const char *grebe_iterable_dict_name(const grebe_iterable_dict *dict, size_t i);
+/** @return Stream i, which the dict owns. */
+GREBE_API const grebe_iterable *grebe_iterable_dict_get(const grebe_iterable_dict *dict, size_t i);
+/** @param dict NULL is accepted. */
 GREBE_API void grebe_iterable_dict_free(grebe_iterable_dict *dict); /**< NULL accepted. Streams that were kept stay. */
 
 /**

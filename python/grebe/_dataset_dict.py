@@ -4,7 +4,8 @@
 import os
 
 from . import _core, _progress
-from ._dataset import Dataset, size_of
+from ._dataset import Dataset
+from ._export import size_of
 from ._iterable import IterableDataset
 
 

@@ -9,7 +9,9 @@ import lzma
 import os
 import tempfile
 
-from ._features import Json
+from . import _progress
+from ._arguments import at_least_one
+from ._features import Json, json_paths
 from ._formats import formatter
 
 _OPENERS = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
@@ -65,6 +67,7 @@ def _write(path_or_buf, compression, produce):
 
 def _batches(ds, batch_size):
     """Batches of the visible columns."""
+    batch_size = None if batch_size is None else at_least_one("batch_size", batch_size)
     if hasattr(ds, "batches"):
         return ds.batches(batch_size or 1000)
     return iter(ds.scan(ds._shown(), batch_size or 1000))
@@ -100,7 +103,6 @@ def to_json(ds, path_or_buf, batch_size=None, lines=True, orient="records", comp
 
 
 def _paths(ds):
-    from ._features import json_paths
     return json_paths(ds.features) if ds.features else ()
 
 
@@ -158,7 +160,7 @@ def to_csv(ds, path_or_buf, batch_size=None, sep=",", header=True, index=False, 
 def to_parquet(ds, path_or_buf, batch_size=None, compression="snappy", **options):
     """Parquet, with the features in its metadata; row groups of batch_size rows, or of about 100 MB."""
     import grebe
-    rows = max(1, batch_size) if batch_size else None
+    rows = None if batch_size is None else at_least_one("batch_size", batch_size)
     if rows is None and hasattr(ds, "nbytes"):
         rows = max(1, len(ds) * 100_000_000 // max(1, ds.nbytes))
     if rows is not None:
@@ -171,3 +173,73 @@ def to_parquet(ds, path_or_buf, batch_size=None, compression="snappy", **options
         grebe.write(path, ds, compression=compression, **options)
         with open(path, "rb") as f:
             return path_or_buf.write(f.read())
+
+
+_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def size_of(size):
+    """Bytes of "500MB", "1GiB", a number; a small final b means bits. None stays."""
+    if size is None or hasattr(size, "__index__"):
+        return size
+    if not isinstance(size, str):
+        raise TypeError(f"size: expected a number of bytes such as 500MB or 1GiB, found {size!r}")
+    text = size.strip()
+    for end in sorted(_SIZES, key=len, reverse=True):
+        if text.upper().endswith(end):
+            try:
+                number = float(text[:-len(end)]) * _SIZES[end]
+            except ValueError:
+                break
+            return int(number // 8 if text.endswith("b") else number)
+    raise ValueError(f"size: expected a number of bytes such as 500MB or 1GiB, found {size!r}")
+
+
+class Writing:
+    """The part of a data set that writes files and tables."""
+
+    def save_to_disk(self, dataset_path, max_shard_size=None, num_shards=None, num_proc=None, durable=False, **kwargs):
+        """A folder that load_from_disk, and `datasets`, read."""
+        if self._indexes:
+            raise ValueError("save_to_disk: not with attached search indexes; drop_index() first")
+        if max_shard_size is not None and num_shards is not None:
+            raise ValueError("save_to_disk: give max_shard_size or num_shards, not both")
+        shards = num_shards or max(num_proc or 0, 0)
+        options = {"max_shard_bytes": size_of(max_shard_size), "n_shards": shards or None, "durable": durable,
+                   "progress": _progress.bar("Saving the dataset")}
+        self._run(options, lambda o: self._core.save(os.fspath(dataset_path), o))
+
+    def to_csv(self, path_or_buf, batch_size=None, num_proc=None, **options):
+        """One CSV file; gives the bytes written."""
+        return to_csv(self, path_or_buf, batch_size, **options)
+
+    def to_json(self, path_or_buf, batch_size=None, num_proc=None, **options):
+        """JSON lines (lines=False: one array); gives the bytes written."""
+        return to_json(self, path_or_buf, batch_size, **options)
+
+    def to_parquet(self, path_or_buf, batch_size=None, **options):
+        """One Parquet file; gives the bytes written."""
+        return to_parquet(self, path_or_buf, batch_size, **options)
+
+    def to_table(self, uri, **options):
+        """A new Grebe table of the rows; gives it."""
+        import grebe
+        return grebe.create(uri, self, **options)
+
+    def append_to(self, table, **options):
+        """The rows behind those of a Grebe table (a grebe.Table or its path); gives the new version."""
+        import grebe
+        opened = grebe.open(table) if isinstance(table, (str, os.PathLike)) else table
+        return opened.append(self, **options)
+
+    def cleanup_cache_files(self):
+        """Remove the cache files beside this data set's own that it does not use; gives their number."""
+        files = {os.path.realpath(f) for f in self._info_dict["files"]}
+        removed = 0
+        for folder in {os.path.dirname(f) for f in files}:
+            for name in sorted(os.listdir(folder)):
+                path = os.path.join(folder, name)
+                if name.startswith("cache-") and name.endswith(".arrow") and os.path.realpath(path) not in files:
+                    os.remove(path)
+                    removed += 1
+        return removed

@@ -74,6 +74,7 @@ class NumpyFormatter(PythonFormatter):
         self._np = numpy
         self._native = dtype == "native"
         self._dtype = None if dtype is None or self._native else numpy.dtype(dtype)
+        self._as_is = numpy.dtype(numpy.int64) if self._dtype is None else self._dtype
 
     def _widen(self, array):
         np = self._np
@@ -95,6 +96,11 @@ class NumpyFormatter(PythonFormatter):
         if lists is not None:
             return self._stack(lists)
         return self.values(column.to_list(), column.format)
+
+    def of_numbers(self, numbers):
+        """As column, of what Dataset.numbers gave."""
+        array = self._np.asarray(numbers)
+        return array if array.dtype is self._as_is else self._widen(array)
 
     def _stack(self, lists):
         np = self._np
@@ -205,6 +211,9 @@ class TorchFormatter(NumpyFormatter):
     def column(self, batch, name):
         return self._tensor(super().column(batch, name))
 
+    def of_numbers(self, numbers):
+        return self._tensor(super().of_numbers(numbers))
+
     def row(self, batch):
         return {name: self._tensor(v) for name, v in NumpyFormatter.row(self, batch).items()}
 
@@ -314,30 +323,34 @@ def formatter(name, json_paths=(), **kwargs):
 class LazyColumns(collections.abc.MutableMapping):
     """A batch, or a row, of which a column is converted when it is asked for. What is set or deleted stays in it alone."""
 
-    __slots__ = ("_names", "_read", "_done", "_set")
+    __slots__ = ("_names", "_read", "_place", "_done", "_set")
 
-    def __init__(self, names, read):
-        self._names = dict.fromkeys(names)
+    def __init__(self, names, read, *place):
+        """read(name, *place) gives a column."""
+        self._names = names if type(names) is dict else dict.fromkeys(names)  # never changed in place: batches share it
         self._read = read
+        self._place = place
         self._done = {}
-        self._set = set()
+        self._set = ()
 
     def __getitem__(self, name):
-        try:
+        if name in self._done:
             return self._done[name]
-        except KeyError:
-            if name not in self._names:
-                raise KeyError(f"{name!r}: there are the columns {list(self)}") from None
-        value = self._done[name] = self._read(name)
+        if name not in self._names:
+            raise KeyError(f"{name!r}: there are the columns {list(self)}")
+        value = self._done[name] = self._read(name, *self._place)
         return value
 
     def __setitem__(self, name, value):
-        self._names.setdefault(name)
+        if name not in self._names:
+            self._names = {**self._names, name: None}
         self._done[name] = value
-        self._set.add(name)
+        self._set += (name,)
 
     def __delitem__(self, name):
-        del self._names[name]
+        if name not in self._names:
+            raise KeyError(name)
+        self._names = {n: None for n in self._names if n != name}
         self._done.pop(name, None)
 
     def __iter__(self):

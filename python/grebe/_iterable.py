@@ -3,13 +3,16 @@
 
 import itertools
 import json
+import os
 import sys
 
 from . import _core
-from ._dataset import Dataset, _batch_rows, _names, seed_words
+from ._arguments import at_least_one, check_rows, pairs_of
+from ._dataset import Dataset
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
 from ._map_call import BatchCall, FilterCall, RowCall, build
+from ._transforms import _batch_rows, _names, seed_words
 
 _FIRST_ROWS, _MOST_ROWS = 16, 1000
 
@@ -27,15 +30,18 @@ def _cast(batch, features):
     return ds.read(0, ds.num_rows, None)
 
 
-def generated_batches(rows, features=None):
+def generated_batches(rows, features=None, first_rows=_FIRST_ROWS):
     """Batches of dicts that come one by one. Without features the first rows tell the types, and the others must fit them."""
     text = features_json(features)
     names = None if text is None else list(json.loads(text))
     rows = iter(rows)
-    for n in _sizes(1 if text is not None else _FIRST_ROWS):
+    done = 0
+    for n in _sizes(1 if text is not None else first_rows):
         part = list(itertools.islice(rows, n))
         if not part:
             return
+        check_rows("generator", part, done)
+        done += len(part)
         if names is None:
             names = list(dict.fromkeys(k for r in part for k in r))
         extra = {k for r in part for k in r} - set(names)
@@ -181,6 +187,7 @@ class IterableDataset(_Plain):
 
     def iter(self, batch_size, drop_last_batch=False):
         """Batches of so many rows."""
+        batch_size = at_least_one("batch_size", batch_size)
         iterator, position = self._open()
         made = self._formatter()
         while True:
@@ -212,6 +219,8 @@ class IterableDataset(_Plain):
 
     def load_state_dict(self, state):
         """The next iteration goes on from there; of another epoch it begins anew."""
+        if state is not None and not isinstance(state, dict):
+            raise TypeError(f"load_state_dict: expected what state_dict gives, found {type(state).__name__}")
         self._state = None if state is None or state.get("examples_iterable", 0) is None else json.dumps(state)
         self._position = None
 
@@ -238,8 +247,8 @@ class IterableDataset(_Plain):
             if seed is not None:
                 raise ValueError("shuffle: give seed or generator, not both")
             seed = int(generator.integers(0, 2**63 - 1))
-        if buffer_size < 1 or max_buffer_input_shards < 1:
-            raise ValueError("shuffle: buffer_size and max_buffer_input_shards: expected at least 1")
+        buffer_size = at_least_one("shuffle: buffer_size", buffer_size)
+        max_buffer_input_shards = at_least_one("shuffle: max_buffer_input_shards", max_buffer_input_shards)
         return self._like(self._core.shuffle(seed_words(seed), buffer_size, max_buffer_input_shards))
 
     def skip(self, n):
@@ -290,6 +299,8 @@ class IterableDataset(_Plain):
 
     def batch(self, batch_size=None, drop_last_batch=False, by_column=None):
         """Rows as lists: of batch_size rows, or of consecutive rows equal in a column."""
+        if by_column is None or batch_size is not None:
+            batch_size = at_least_one("batch_size", batch_size)
         return self._like(self._core.batch(batch_size or 0, by_column, drop_last_batch))
 
     def add_column(self, name, column):
@@ -297,6 +308,10 @@ class IterableDataset(_Plain):
         values = list(column)
 
         def add(batch, indices):
+            if name in batch:
+                raise ValueError(f"add_column: column {name!r}: it is there already")
+            if indices and indices[-1] >= len(values):
+                raise ValueError(f"add_column: column {name!r}: {len(values)} values, the stream has more rows")
             return {name: [values[i] for i in indices]}
         return self.map(add, with_indices=True, batched=True)
 
@@ -306,7 +321,7 @@ class IterableDataset(_Plain):
 
     def rename_columns(self, column_mapping):
         """Columns under other names, {old: new}."""
-        return self._like(self._core.pairs("rename", list(column_mapping.items())))
+        return self._like(self._core.pairs("rename", pairs_of(column_mapping)))
 
     def remove_columns(self, column_names):
         """All columns but these."""
@@ -375,3 +390,14 @@ def split_dataset_by_node(dataset, rank, world_size, strategy="auto"):
             raise ValueError(f"strategy {strategy!r} is for streams; a map-style data set is cut into consecutive parts")
         return dataset.shard(world_size, rank, contiguous=True)
     return dataset._like(dataset._core.step("node", rank, world_size, strategies[strategy]))
+
+
+def for_this_rank(dataset, strategy="auto"):
+    """What this process of a distributed training reads: its rank as torch.distributed says, where that is initialised, else by RANK and
+    WORLD_SIZE of the environment; all, where there is neither."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    else:
+        rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    return split_dataset_by_node(dataset, rank, world_size, strategy)

@@ -5,7 +5,9 @@ import json
 import os
 
 from . import _core, _progress
-from ._dataset import Dataset, size_of
+from ._arguments import at_least_one
+from ._dataset import Dataset
+from ._export import size_of
 from ._dataset_dict import DatasetDict, IterableDatasetDict
 from ._features import features_json
 from ._iterable import IterableDataset
@@ -37,6 +39,8 @@ def load(path, name=None, data_dir=None, data_files=None, split=None, cache_dir=
         raise NotImplementedError("load: num_proc does not go with streaming: a data loader with workers reads side by side")
     if data_files is not None and not data_files:
         raise ValueError("load: data_files is empty")
+    if num_proc is not None:
+        num_proc = min(at_least_one("load: num_proc", num_proc or 1), 2**31 - 1)
     mode = getattr(download_mode, "value", download_mode)
     if mode not in _MODES:
         raise ValueError(f"download_mode: expected one of {', '.join(m for m in _MODES if m)}, found {mode!r}")
@@ -88,6 +92,10 @@ def cache_remove(cache_dir=None, path=None, max_size=None, older_than=None, unfi
     if path is None and max_size is None and older_than is None and not unfinished_only:
         raise ValueError("cache_remove: say what: path, max_size, older_than or unfinished_only")
     size = size_of(max_size)
+    if size is not None and size < 0 or older_than is not None and not older_than >= 0 or path == "":
+        # -1 is how the library is told that there is no such limit: it would remove all
+        raise ValueError(f"cache_remove: expected numbers not below 0 and a path, found max_size={max_size!r}, "
+                         f"older_than={older_than!r}, path={path!r}")
     stream = _core.cache_remove(None if cache_dir is None else os.fspath(cache_dir), None if path is None else os.fspath(path),
                                 -1 if size is None else size, -1 if older_than is None else int(older_than * 1e6), unfinished_only,
                                 dry_run)

@@ -10,7 +10,6 @@ from . import _core
 from ._formats import LazyColumns
 
 MERGE, REPLACE = 0, 1
-_IMMUTABLE = (type(None), bool, int, float, str, bytes)
 
 
 def _is_table(result):
@@ -64,9 +63,12 @@ def _check_column(name, values):
 class BatchCall:
     """A function of batches."""
 
-    def __init__(self, function, formatter, input_columns, with_indices, with_rank, kwargs, use_json=True):
+    def __init__(self, function, formatter, input_columns, with_indices, with_rank, kwargs, use_json=True, removed=None,
+                 on_none="error"):
         self.function, self.formatter, self.input_columns = function, formatter, input_columns
         self.with_indices, self.with_rank, self.kwargs, self.use_json = with_indices, with_rank, kwargs, use_json
+        self.removed, self.on_none = removed or (), on_none
+        self.keys = None  # names that results have, once one was seen
         self.is_table = type(formatter).__name__ in ("ArrowFormatter", "PandasFormatter", "PolarsFormatter")
         self.is_plain = type(formatter).__name__ == "PythonFormatter"
 
@@ -84,12 +86,12 @@ class BatchCall:
             return self.function(*[self.formatter.column(batch, c) for c in self.input_columns], *extra, **self.kwargs), None
         if type(self.formatter).__name__ == "CustomFormatter":
             return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
-        self.read = {}
+        self.before = {}
 
         def read(name):
             values = self.formatter.column(batch, name)
-            if self.is_plain:
-                self.read[name] = list(values) if all(type(v) in _IMMUTABLE for v in values) else None
+            if self.is_plain and batch[name].format[0] != "+" and name not in self.formatter._paths:
+                self.before[name] = values[:]
             return values
 
         lazy = LazyColumns(names, read)
@@ -99,15 +101,38 @@ class BatchCall:
         """Columns that the function set, or changed in place: what it looked at and left as it was is not among them."""
         out = lazy.changed()
         for name, values in lazy.converted().items() if self.is_plain else ():
-            before = self.read[name]
-            if before is None or len(before) != len(values) or not all(x is y for x, y in zip(before, values)):
+            # lists and dicts may have been changed inside; of other values it is enough that they are the same
+            if self.before.get(name) != values:
                 out[name] = values
         return out
+
+    def _nothing(self, batch):
+        """What becomes of rows for which the function gave nothing, none of them a value."""
+        if self.on_none == "error":
+            return None
+        if self.on_none == "drop":
+            return REPLACE, _core.batch_slice(batch, 0, 0)
+        return MERGE, build(dict.fromkeys(self.keys or (), [None] * batch.num_rows), self.use_json)
+
+    def learn(self, core):
+        """For on_none="keep": calls the function from the first row on until it gives a value, whose names are those of the new
+        columns."""
+        for begin in range(0, core.num_rows, 1000):
+            if self.keys is not None:
+                return
+            self(core.read(begin, min(begin + 1000, core.num_rows)), begin, 0)
+
+    def _replace(self, batch, dropped, columns):
+        """The whole batch: columns that stay as they lie, those that are new or changed behind or in their places."""
+        kept = [name for name in batch.schema.names if name not in dropped and (name not in self.removed or name in columns)]
+        whole = {name: columns.pop(name, None) for name in kept}
+        whole = {name: batch[name] if values is None else values for name, values in whole.items()}
+        return REPLACE, build({**whole, **columns}, self.use_json)
 
     def __call__(self, batch, first_row, part):
         result, lazy = self.call(batch, first_row, part)
         if result is None:
-            return None
+            return self._nothing(batch)
         if _is_table(result):
             return REPLACE, _table_batch(result)
         if not hasattr(result, "keys"):
@@ -120,12 +145,9 @@ class BatchCall:
             columns.update(result)
         for name, values in columns.items():
             _check_column(name, values)
+        self.keys = self.keys or list(columns)
         dropped = [name for name in names if lazy is not None and name not in lazy and name not in columns]
-        if dropped:
-            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
-            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
-            return REPLACE, build({**whole, **columns}, self.use_json)
-        return MERGE, build(columns, self.use_json)
+        return self._replace(batch, dropped, columns) if dropped else (MERGE, build(columns, self.use_json))
 
 
 _MISSING = object()
@@ -165,12 +187,19 @@ class RowCall(BatchCall):
         rows, results = self._results(batch, first_row, part)
         nothing = [r is None for r in results]
         if all(nothing):
-            return None
-        if any(nothing):
+            return self._nothing(batch)
+        if any(nothing) and self.on_none == "drop":
+            kept = [i for i, r in enumerate(results) if r is not None]
+            batch = _core.dataset_of_rows(batch, None).take(kept)
+            results = [results[i] for i in kept]
+            rows = [rows[i] for i in kept] if rows is not None else None
+        elif any(nothing) and self.on_none == "keep":
+            results = [{} if r is None else r for r in results]
+        elif any(nothing):
             first, other = nothing.index(True), nothing.index(False)
             raise ValueError(f"map: row {first_row + max(first, other)} returned {'nothing' if first > other else 'a value'} after row "
                              f"{first_row + min(first, other)} returned {'a value' if first > other else 'nothing'}: return a dict for "
-                             "every row, or for none")
+                             'every row, or for none; on_none="drop" or "keep" say what else is meant')
         if _is_table(results[0]):
             import pyarrow
             return REPLACE, _table_batch(pyarrow.concat_tables([_table_batch(r).to_pyarrow() for r in results]))
@@ -189,11 +218,9 @@ class RowCall(BatchCall):
             before = {name: batch[name].to_list() for name in names if any(r.get(name, _MISSING) is _MISSING for r in rows)}
             dropped = [name for name in before if name not in columns]
             self._changed_rows(batch, rows, names, columns)
-        if dropped:
-            whole = {name: columns.pop(name, None) for name in names if name not in dropped}
-            whole = {name: batch[name] if values is None else values for name, values in whole.items()}
-            return REPLACE, build({**whole, **columns}, self.use_json)
-        return MERGE, build(columns, self.use_json)
+        self.keys = self.keys or list(keys)
+        is_cut = len(nothing) != len(results)
+        return self._replace(batch, dropped, columns) if dropped or is_cut else (MERGE, build(columns, self.use_json))
 
     def _changed_rows(self, batch, rows, names, columns):
         """Columns of the rows that were changed in place come into columns; those that came back as they were leave it."""
@@ -214,6 +241,7 @@ class FilterCall(BatchCall):
     def __init__(self, function, batched, *args):
         super().__init__(function, *args)
         self.batched = batched
+        self.asked = {}  # names of columns, as an ordered set
 
     def __call__(self, batch, first_row, part):
         n = batch.num_rows
@@ -244,15 +272,27 @@ class FilterCall(BatchCall):
         return bytes(out)
 
     def _lazy_rows(self, batch, n):
-        """Rows of which a column is converted when the function asks for it."""
-        columns = _Columns(self.formatter, batch)
-        return ((_LazyRow(columns, i),) for i in range(n))
+        """Rows that have the columns which functions asked for so far; another one comes when it is asked for."""
+        columns = _Columns(self.formatter, batch, n)
+        for name in self.asked:
+            columns[name]
+        if len(self.asked) == 1:
+            (name, values), = columns.items()
+            rows = ({name: v} for v in values)
+        else:
+            rows = (dict(zip(columns, values)) for values in zip(*columns.values())) if columns else ({} for _ in range(n))
+        for i, values in enumerate(rows):
+            row = _Row(values)
+            row._columns, row._i, row._asked = columns, i, self.asked
+            yield (row,)
 
 
 class _Columns(dict):
-    def __init__(self, formatter, batch):
+    """Columns of a batch as lists, made when they are asked for."""
+
+    def __init__(self, formatter, batch, n):
         super().__init__()
-        self.formatter, self.batch, self.names = formatter, batch, batch.schema.names
+        self.formatter, self.batch, self.names, self.n = formatter, batch, batch.schema.names, n
 
     def __missing__(self, name):
         if name not in self.names:
@@ -261,28 +301,37 @@ class _Columns(dict):
         return values
 
 
-class _LazyRow:
-    """A row to look at: as a mapping, each value converted with its column."""
+class _Row(dict):
+    """A row to look at: a dict that is completed as far as it is looked at."""
 
-    __slots__ = ("_columns", "_i")
+    __slots__ = ("_columns", "_i", "_asked")
 
-    def __init__(self, columns, i):
-        self._columns, self._i = columns, i
+    def __missing__(self, name):
+        value = self[name] = self._columns[name][self._i]
+        self._asked[name] = None
+        return value
 
-    def __getitem__(self, name):
-        return self._columns[name][self._i]
+    def _whole(self):
+        for name in self._columns.names:
+            if not dict.__contains__(self, name):
+                self[name] = self._columns[name][self._i]
+            self._asked[name] = None
+        return {name: dict.__getitem__(self, name) for name in self._columns.names}
 
     def get(self, name, default=None):
-        return self[name] if name in self._columns.names else default
+        return self[name] if name in self else default
 
     def keys(self):
-        return list(self._columns.names)
+        return self._whole().keys()
 
     def values(self):
-        return [self[name] for name in self._columns.names]
+        return self._whole().values()
 
     def items(self):
-        return [(name, self[name]) for name in self._columns.names]
+        return self._whole().items()
+
+    def copy(self):
+        return self._whole()
 
     def __iter__(self):
         return iter(self._columns.names)
@@ -293,5 +342,10 @@ class _LazyRow:
     def __contains__(self, name):
         return name in self._columns.names
 
+    def __eq__(self, other):
+        return self._whole() == other
+
+    __hash__ = None
+
     def __repr__(self):
-        return repr(dict(self.items()))
+        return repr(self._whole())

@@ -7,6 +7,7 @@ import multiprocessing.connection
 import os
 import pickle
 import secrets
+import shutil
 import tempfile
 
 
@@ -17,12 +18,15 @@ def _work(core, call, is_filter, options, parts, pipe):
                 pipe.send(("progress", part, done))
             core.map(call, is_filter, {**options, "part": part, "progress": progress})
             pipe.send(("part", part, None))
+        pipe.send(("end", None, None))
     except BaseException as e:
         try:
             pickle.loads(pickle.dumps(e))
-            pipe.send(("error", e, getattr(e, "__notes__", None)))
         except Exception:
-            pipe.send(("error", RuntimeError(f"{type(e).__name__}: {e}"), getattr(e, "__notes__", None)))
+            notes, e = getattr(e, "__notes__", ()), RuntimeError(f"{type(e).__name__}: {e}")
+            for note in list(notes):
+                e.add_note(note)
+        pipe.send(("error", e, None))
         os._exit(1)
     os._exit(0)
 
@@ -38,7 +42,7 @@ def _stop(workers):
 
 def _watch(workers, progress, n_rows):
     """Until all are done; raises what a worker raised."""
-    done, open_pipes = {}, {pipe: worker for worker, pipe in workers}
+    done, open_pipes, ended = {}, {pipe: worker for worker, pipe in workers}, set()
     while open_pipes:
         for pipe in multiprocessing.connection.wait(list(open_pipes)):
             try:
@@ -46,14 +50,14 @@ def _watch(workers, progress, n_rows):
             except (EOFError, ConnectionResetError):
                 worker = open_pipes.pop(pipe)
                 worker.join()
-                if worker.exitcode != 0:
+                if pipe not in ended:  # an exit code of 0 is no word that the work is done
                     raise RuntimeError(f"a worker of map died (exit code {worker.exitcode}): its part is not done; the parts that were "
                                        "finished are found by the next attempt")
                 continue
             if kind == "error":
-                for note in more or ():
-                    what.add_note(note)
-                raise what
+                raise what  # its notes came with it
+            if kind == "end":
+                ended.add(pipe)
             if kind == "progress" and progress is not None:
                 done[what] = more
                 progress("map", sum(done.values()), n_rows)
@@ -88,11 +92,14 @@ def run_parts(core, call, is_filter, options, n_parts):
             there.close()
             workers.append((worker, here))
         _watch(workers, progress, core.num_rows)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)  # of no name that another attempt would come to
+        raise
     finally:
         _stop(workers)
     out = core.map(call, is_filter, {**options, "part": -1, "ignore_cache": False})
     if folder is not None:
         # mapped files stay readable without their names
-        import shutil
         shutil.rmtree(folder, ignore_errors=True)
     return out

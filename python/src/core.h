@@ -27,7 +27,7 @@ struct core_state {
     grebe_context *ctx;       /* of the process; lives until its end */
     PyObject *error_classes;  /* dict: status name -> exception class */
     PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
-             *chunks_class, *vdb_class, *vdb_result_class, *index_class, *dataset_class, *iterable_class, *iterator_class;
+             *chunks_class, *vdb_class, *vdb_result_class, *index_class, *dataset_class, *iterable_class, *iterator_class, *numbers_class;
     PyObject *value_out, *values_in; /* of grebe._values */
 };
 extern struct core_state core;
@@ -78,6 +78,20 @@ extern PyType_Spec core_stream_spec, core_batch_spec, core_schema_spec;
 
 /* ---- core_column.c ---- */
 PyObject *core_column_new(PyObject *batch, Py_ssize_t i);
+/** What of a column is a plain block of numbers. */
+struct core_block {
+    void *data;
+    int ndim;
+    Py_ssize_t shape[2];
+    Py_ssize_t strides[2];
+    Py_ssize_t itemsize;
+    const char *format;  /* struct module */
+    uint8_t dlpack_code; /* 0 int, 1 uint, 2 float */
+};
+/** NULL, or why the column is none, without an exception. */
+const char *core_block_of(const struct ArrowSchema *schema, const struct ArrowArray *array, struct core_block *b);
+/** The buffer of a block that lives as long as its owner. 0, or -1. */
+int core_block_view(PyObject *owner, struct core_block *b, Py_buffer *view, int flags);
 extern PyType_Spec core_column_spec;
 
 /* ---- core_values.c ---- */

@@ -152,7 +152,14 @@ int core_row_ids(PyObject *object, int64_t **ids, size_t *n)
     }
     for (Py_ssize_t i = 0; i < len; i++) {
         int overflow = 0;
-        PyObject *index = PyNumber_Index(PyList_GetItem(list, i));
+        PyObject *item = PyList_GetItem(list, i);
+        if (PyBool_Check(item)) { /* a mask is no list of rows: 0 and 1 would be read again and again */
+            PyErr_SetString(PyExc_TypeError, "expected row numbers, found bool");
+            PyMem_Free(out);
+            Py_DECREF(list);
+            return -1;
+        }
+        PyObject *index = PyNumber_Index(item);
         long long v = index != NULL ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
         Py_XDECREF(index);
         if (v == -1 && PyErr_Occurred()) {

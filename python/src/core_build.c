@@ -312,7 +312,12 @@ int core_build_struct(PyObject *names, PyObject *columns, bool is_small, struct 
     }
     for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
         PyObject *name = PyList_GetItem(names, i);
-        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+        Py_ssize_t n_bytes = 0;
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &n_bytes) : NULL;
+        if (text != NULL && strlen(text) != (size_t)n_bytes) {
+            PyErr_Format(PyExc_ValueError, "column name %R: a name cannot hold a null character", name);
+            text = NULL;
+        }
         node->children[i] = calloc(1, sizeof **node->children);
         array->n_children = i + 1;
         if (text == NULL || node->children[i] == NULL) {

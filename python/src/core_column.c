@@ -13,17 +13,6 @@ struct column {
     Py_ssize_t index;
 };
 
-/* What of a column is a plain block of numbers. */
-struct block {
-    void *data;
-    int ndim;
-    Py_ssize_t shape[2];
-    Py_ssize_t strides[2];
-    Py_ssize_t itemsize;
-    const char *format;  /* struct module */
-    uint8_t dlpack_code; /* 0 int, 1 uint, 2 float */
-};
-
 PyObject *core_column_new(PyObject *batch, Py_ssize_t i)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.column_class, Py_tp_alloc);
@@ -44,7 +33,7 @@ static void column_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static bool number_of(const char *format, struct block *b)
+static bool number_of(const char *format, struct core_block *b)
 {
     static const struct {
         char arrow;
@@ -79,13 +68,8 @@ static bool has_nulls(const struct ArrowArray *a)
     return false;
 }
 
-/* 0, or -1 with BufferError saying why the column is no block. */
-static int find_block(PyObject *self, struct block *b)
+const char *core_block_of(const struct ArrowSchema *schema, const struct ArrowArray *array, struct core_block *b)
 {
-    struct column *c = (struct column *)self;
-    struct core_batch *batch = (struct core_batch *)c->batch;
-    const struct ArrowSchema *schema = batch->schema.children[c->index];
-    const struct ArrowArray *array = batch->array.children[c->index];
     const struct ArrowArray *values = array;
     int64_t begin = array->offset, list_size = 1;
     memset(b, 0, sizeof *b);
@@ -98,14 +82,10 @@ static int find_block(PyObject *self, struct block *b)
         b->ndim = 2;
     }
     if (!number_of(schema->format, b)) {
-        PyErr_Format(PyExc_BufferError, "column \"%s\" of type %s is no block of numbers",
-                     batch->schema.children[c->index]->name, batch->schema.children[c->index]->format);
-        return -1;
+        return "is no block of numbers";
     }
     if (has_nulls(array) || (values != array && has_nulls(values))) {
-        PyErr_Format(PyExc_BufferError, "column \"%s\" has nulls",
-                     batch->schema.children[c->index]->name);
-        return -1;
+        return "has nulls";
     }
     b->shape[0] = (Py_ssize_t)array->length;
     b->shape[1] = (Py_ssize_t)list_size;
@@ -115,38 +95,56 @@ static int find_block(PyObject *self, struct block *b)
     b->data = values->buffers[1] != NULL
                   ? (void *)((uintptr_t)values->buffers[1] + (uintptr_t)(begin * b->itemsize))
                   : nothing;
+    return NULL;
+}
+
+/* 0, or -1 with BufferError saying why the column is no block. */
+static int find_block(PyObject *self, struct core_block *b)
+{
+    struct column *c = (struct column *)self;
+    struct core_batch *batch = (struct core_batch *)c->batch;
+    const struct ArrowSchema *schema = batch->schema.children[c->index];
+    const char *why = core_block_of(schema, batch->array.children[c->index], b);
+    if (why != NULL) {
+        PyErr_Format(PyExc_BufferError, "column \"%s\" of type %s %s", schema->name, schema->format, why);
+        return -1;
+    }
+    return 0;
+}
+
+int core_block_view(PyObject *owner, struct core_block *b, Py_buffer *view, int flags)
+{
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "columns are read-only");
+        return -1;
+    }
+    view->obj = Py_NewRef(owner);
+    view->buf = b->data;
+    view->len = b->shape[0] * (b->ndim == 2 ? b->shape[1] : 1) * b->itemsize;
+    view->itemsize = b->itemsize;
+    view->readonly = 1;
+    view->ndim = b->ndim;
+    view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)b->format : NULL;
+    view->shape = (flags & PyBUF_ND) ? b->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? b->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
     return 0;
 }
 
 static int column_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
-    struct block b;
     view->obj = NULL;
-    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
-        PyErr_SetString(PyExc_BufferError, "columns are read-only");
-        return -1;
-    }
-    if (find_block(self, &b) != 0) {
-        return -1;
-    }
-    Py_ssize_t *dims = PyMem_Calloc(4, sizeof *dims);
-    if (dims == NULL) {
+    struct core_block *b = PyMem_Calloc(1, sizeof *b);
+    if (b == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    memcpy(dims, b.shape, sizeof b.shape);
-    memcpy(dims + 2, b.strides, sizeof b.strides);
-    view->obj = Py_NewRef(self);
-    view->buf = b.data;
-    view->len = b.shape[0] * (b.ndim == 2 ? b.shape[1] : 1) * b.itemsize;
-    view->itemsize = b.itemsize;
-    view->readonly = 1;
-    view->ndim = b.ndim;
-    view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)b.format : NULL;
-    view->shape = (flags & PyBUF_ND) ? dims : NULL;
-    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + 2 : NULL;
-    view->suboffsets = NULL;
-    view->internal = dims;
+    if (find_block(self, b) != 0 || core_block_view(self, b, view, flags) != 0) {
+        PyMem_Free(b);
+        return -1;
+    }
+    view->internal = b;
     return 0;
 }
 
@@ -196,7 +194,7 @@ static void dl_capsule_free(PyObject *capsule)
 
 static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    struct block b;
+    struct core_block b;
     (void)args;
     (void)kwargs; /* stream, max_version, dl_device, copy: host memory has no stream */
     if (find_block(self, &b) != 0) {
@@ -264,7 +262,7 @@ static PyObject *column_lists(PyObject *self, PyObject *unused)
     struct core_batch *batch = (struct core_batch *)c->batch;
     const struct ArrowSchema *s = batch->schema.children[c->index];
     const struct ArrowArray *a = batch->array.children[c->index];
-    struct block b = { 0 };
+    struct core_block b = { 0 };
     bool is_large = strcmp(s->format, "+L") == 0;
     if ((!is_large && strcmp(s->format, "+l") != 0) || !number_of(s->children[0]->format, &b) || has_nulls(a) ||
         has_nulls(a->children[0])) {
@@ -309,6 +307,7 @@ static PyObject *column_arrow_c_array(PyObject *self, PyObject *args, PyObject *
 }
 
 static PyMethodDef column_methods[] = {
+
     { "__arrow_c_array__", (PyCFunction)(void (*)(void))column_arrow_c_array, METH_VARARGS | METH_KEYWORDS,
       "The column as PyCapsules; without a copy." },
     { "lists", column_lists, METH_NOARGS, "(code, values, offsets) of lists of numbers without nulls; else None." },

@@ -494,6 +494,7 @@ static PyMethodDef read_methods[] = {
     { "take", dataset_take, METH_VARARGS, NULL },    { "rows", dataset_rows, METH_VARARGS, NULL },
     { "row", dataset_row, METH_O, NULL },
     { "scan", dataset_scan, METH_VARARGS, NULL },    { "pack", dataset_pack, METH_NOARGS, NULL },
+    { "numbers", core_dataset_numbers, METH_VARARGS, NULL },
 };
 
 static PyGetSetDef dataset_getset[] = { { "num_rows", dataset_num_rows, NULL, "Number of rows.", NULL },

@@ -98,6 +98,8 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
 PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
 PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
 PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
-extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec;
+extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec, core_numbers_spec;
+/** numbers(begin, end, name): a method of Dataset. */
+PyObject *core_dataset_numbers(PyObject *self, PyObject *args);
 
 #endif

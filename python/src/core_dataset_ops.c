@@ -2,6 +2,8 @@
 /* Transforms of data sets: arguments in, one call of the library without the GIL, a new handle out. */
 #include "core_dataset.h"
 
+#include <limits.h>
+
 /* The call with options o, and its result. */
 #define TRANSFORM(t, ds, err, call_expr)                              \
     do {                                                              \
@@ -368,7 +370,7 @@ static PyObject *op_apply(PyObject *self, PyObject *args)
     if (strcmp(what, "flatten_indices") == 0) {
         st = grebe_dataset_flatten_indices(ds, &t.o, &out, &err);
     } else if (strcmp(what, "flatten") == 0) {
-        st = grebe_dataset_flatten(ds, (int)n, &t.o, &out, &err);
+        st = grebe_dataset_flatten(ds, n < 0 ? -1 : n > INT_MAX ? INT_MAX : (int)n, &t.o, &out, &err);
     } else if (strcmp(what, "cast") == 0) {
         st = grebe_dataset_cast(ds, text, &t.o, &out, &err);
     } else if (strcmp(what, "class_encode") == 0) {

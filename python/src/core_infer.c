@@ -458,10 +458,45 @@ static int infer_plain(PyObject *list, const char *name, enum kind k, bool is_sm
     return result == 0 ? build_schema(format, name, schema) : result;
 }
 
+/* Lists of int, or of float, and nothing else, which are most: 1 done, 0 another list, -1 exception. */
+static int infer_numbers(PyObject *list, const char *name, struct ArrowArray *array, struct ArrowSchema *schema)
+{
+    int64_t n = (int64_t)PyList_Size(list);
+    PyObject *first = n > 0 ? PyList_GetItem(list, 0) : Py_None;
+    bool is_int = PyLong_CheckExact(first);
+    if (!is_int && !PyFloat_CheckExact(first)) {
+        return 0;
+    }
+    struct node *node = build_array(array, n, 2);
+    int64_t *ints = node != NULL ? build_own(node, 1, (size_t)n * 8) : NULL;
+    double *floats = (double *)(void *)ints;
+    for (int64_t i = 0; ints != NULL && i < n; i++) {
+        PyObject *v = PyList_GetItem(list, (Py_ssize_t)i);
+        int overflow = 0;
+        if (is_int ? !PyLong_CheckExact(v) : !PyFloat_CheckExact(v)) {
+            overflow = 1;
+        } else if (is_int) {
+            ints[i] = PyLong_AsLongLongAndOverflow(v, &overflow);
+        } else {
+            floats[i] = PyFloat_AsDouble(v);
+        }
+        if (overflow != 0) {
+            array->release(array);
+            return 0;
+        }
+    }
+    return ints != NULL && build_schema(is_int ? "l" : "g", name, schema) == 0 ? 1 : -1;
+}
+
 static int infer(PyObject *list, const char *name, bool is_small, struct ArrowArray *array, struct ArrowSchema *schema)
 {
     memset(array, 0, sizeof *array);
     memset(schema, 0, sizeof *schema);
+    int done = infer_numbers(list, name, array, schema);
+    if (done != 0) {
+        return done > 0 ? 0 : -1;
+    }
+    memset(array, 0, sizeof *array);
     if (unwrap_scalars(list) != 0) {
         return -1;
     }

@@ -190,7 +190,7 @@ static PyObject *it_step(PyObject *self, PyObject *args)
     } else if (strcmp(what, "epoch") == 0) {
         st = grebe_iterable_set_epoch(it, a, &out, &err);
     } else if (strcmp(what, "prefetch") == 0) {
-        st = grebe_iterable_prefetch(it, (int32_t)a, &out, &err);
+        st = grebe_iterable_prefetch(it, a < INT32_MIN ? INT32_MIN : a > INT32_MAX ? INT32_MAX : (int32_t)a, &out, &err);
     } else if (strcmp(what, "formatted") == 0) {
         st = grebe_iterable_with_formatted(it, a != 0, &out, &err);
     } else {

@@ -147,6 +147,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Dataset", &core_dataset_spec, &core.dataset_class) != 0 ||
         add_type(module, "Iterable", &core_iterable_spec, &core.iterable_class) != 0 ||
         add_type(module, "Iterator", &core_iterator_spec, &core.iterator_class) != 0 ||
+        add_type(module, "Numbers", &core_numbers_spec, &core.numbers_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);
         return NULL;

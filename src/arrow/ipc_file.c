@@ -277,8 +277,9 @@ static void choose(struct ipc_file *f, size_t batch, const int *fields, size_t n
     }
 }
 
-grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size_t n_fields,
-                           struct ArrowArray *out, grebe_error *err)
+/* is_deep: what was not checked before is checked, and remembered as good. */
+static grebe_status read_columns(struct ipc_file *f, size_t i, const int *fields, size_t n_fields, bool is_deep,
+                                 struct ArrowArray *out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t n = (size_t)f->schema.n_children;
@@ -295,12 +296,17 @@ grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size
     }
     struct ipc_wanted wanted = { flags, flags + n };
     choose(f, i, fields, n_fields, flags, flags + n);
+    for (size_t k = n; !is_deep && k < 2 * n; k++) {
+        flags[k] = true;
+    }
     GREBE_TRY(ipc_file_message(f, &f->batches[i], &m, err));
     GREBE_TRY(ipc_read_columns(f->a, &f->schema, &f->dictionaries, &m.fb, &m.header, &m.body,
                                &wanted, columns, &length, err));
     for (size_t k = 0; k < n_out; k++) {
         size_t column = fields == NULL ? k : (size_t)fields[k];
-        atomic_store_explicit(&f->is_checked[i * n + column], 1, memory_order_relaxed);
+        if (is_deep) {
+            atomic_store_explicit(&f->is_checked[i * n + column], 1, memory_order_relaxed);
+        }
         array_move(&chosen[k], &columns[column]);
     }
     st = array_struct(f->a, length, chosen, n_out, out, err);
@@ -315,4 +321,18 @@ out:
     mem_free(f->a, columns, n * sizeof *columns);
     mem_free(f->a, chosen, n_out * sizeof *chosen);
     return st == GREBE_OK ? st : wrap(&f->batches[i], st, err);
+}
+
+grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size_t n_fields,
+                           struct ArrowArray *out, grebe_error *err)
+{
+    return read_columns(f, i, fields, n_fields, true, out, err);
+}
+
+grebe_status ipc_file_look(struct ipc_file *f, size_t i, int field, struct ArrowArray *out, bool *is_checked,
+                           grebe_error *err)
+{
+    size_t n = (size_t)f->schema.n_children;
+    *is_checked = atomic_load_explicit(&f->is_checked[i * n + (size_t)field], memory_order_relaxed) != 0;
+    return read_columns(f, i, &field, 1, false, out, err);
 }

@@ -51,6 +51,17 @@ grebe_status ipc_file_open(const grebe_allocator *a, struct region *region, stru
  */
 grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced, struct ipc_file **out,
                                   grebe_error *err);
+/** Bytes of the region read another way than through it: at most len at offset, *got of them. */
+struct ipc_heads {
+    grebe_status (*read)(void *arg, uint64_t offset, void *dst, size_t len, size_t *got, grebe_error *err);
+    void *arg;
+};
+/**
+ * The same where the region is a mapped file: heads of messages are read, which costs less than a page of each that is
+ * touched for the first time. heads NULL: as above.
+ */
+grebe_status ipc_file_open_mapped(const grebe_allocator *a, struct region *region, const struct ipc_heads *heads,
+                                  bool *is_replaced, struct ipc_file **out, grebe_error *err);
 void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
 
 /**
@@ -62,6 +73,13 @@ void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
  */
 grebe_status ipc_file_read(struct ipc_file *f, size_t i, const int *fields, size_t n_fields,
                            struct ArrowArray *out, grebe_error *err);
+
+/**
+ * As ipc_file_read of one column, but offsets, indices and texts in it are not looked at: what is given out of it is the
+ * caller's to check. *is_checked: they were found good before.
+ */
+grebe_status ipc_file_look(struct ipc_file *f, size_t i, int field, struct ArrowArray *out, bool *is_checked,
+                           grebe_error *err);
 
 /* ---- what opening a file and opening a stream share ---- */
 

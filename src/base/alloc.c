@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/checked.h"
 
@@ -101,6 +102,21 @@ char *str_copy_len(const grebe_allocator *a, const char *s, size_t len)
         assert(memchr(copy, '\0', len) == NULL);
     }
     return copy;
+}
+
+void mem_wish_large_pages(void *p, size_t size)
+{
+    enum { LARGE_PAGE = 1 << 21 };
+    uintptr_t begin = ((uintptr_t)p + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)p + size) & ~(uintptr_t)(LARGE_PAGE - 1);
+#ifdef MADV_HUGEPAGE
+    if (begin < end) {
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    }
+#else
+    (void)begin;
+    (void)end;
+#endif
 }
 
 char *str_copy(const grebe_allocator *a, const char *s)

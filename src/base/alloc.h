@@ -33,6 +33,9 @@ void mem_free(const grebe_allocator *a, void *p, size_t size);
 void *mem_alloc_aligned(const grebe_allocator *a, size_t size, size_t align);
 void mem_free_aligned(const grebe_allocator *a, void *p, size_t size, size_t align);
 
+/** Asks the system for large pages under a buffer that is visited far and wide; a wish, refusal changes nothing. */
+void mem_wish_large_pages(void *p, size_t size);
+
 /** A copy of a string; free with str_free. NULL: no memory (or s is NULL). */
 char *str_copy(const grebe_allocator *a, const char *s);
 char *str_copy_len(const grebe_allocator *a, const char *s, size_t len);

@@ -43,6 +43,8 @@ struct shard_reader_ops {
     struct shard_place (*place)(void *self);
     int64_t (*next_row)(void *self); /* rows given out so far, counted from the start of the shard */
     void (*free)(void *self);
+    /** Up to n rows left out without being read: how many. NULL: they are read and thrown away. */
+    int64_t (*skip)(void *self, int64_t n);
 };
 struct shard_reader {
     const struct shard_reader_ops *ops;

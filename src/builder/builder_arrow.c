@@ -99,9 +99,21 @@ static struct shard_place arrow_place(void *self)
     return (struct shard_place){ r->row, r->batch };
 }
 
+/* Whole batches. */
+static int64_t arrow_skip(void *self, int64_t n)
+{
+    struct arrow_rows *r = self;
+    int64_t skipped = 0;
+    while (r->file != NULL && r->batch < r->file->n_batches && r->file->batches[r->batch].n_rows <= n - skipped) {
+        skipped += r->file->batches[r->batch++].n_rows;
+    }
+    r->row += skipped;
+    return skipped;
+}
+
 static int64_t arrow_next_row(void *self) { return ((struct arrow_rows *)self)->row; }
 
-static const struct shard_reader_ops arrow_rows_ops = { arrow_next, arrow_place, arrow_next_row, arrow_rows_free };
+static const struct shard_reader_ops arrow_rows_ops = { arrow_next, arrow_place, arrow_next_row, arrow_rows_free, arrow_skip };
 
 /* Where batches cannot be found, those before the place are read and passed over. */
 static grebe_status skip_to(struct arrow_rows *r, struct shard_place place, grebe_error *err)

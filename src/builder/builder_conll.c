@@ -232,7 +232,7 @@ static void conll_rows_free(void *self)
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops conll_rows_ops = { conll_next, conll_place, conll_next_row, conll_rows_free };
+static const struct shard_reader_ops conll_rows_ops = { conll_next, conll_place, conll_next_row, conll_rows_free, NULL };
 
 static grebe_status open_unit(struct builder_base *base, struct region *bytes, const char *name, struct shard_place place,
                               struct shard_reader *out, grebe_error *err)

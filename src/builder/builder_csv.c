@@ -44,7 +44,7 @@ static void csv_rows_free(void *self)
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops csv_rows_ops = { csv_next, csv_place, csv_next_row, csv_rows_free };
+static const struct shard_reader_ops csv_rows_ops = { csv_next, csv_place, csv_next_row, csv_rows_free, NULL };
 
 static grebe_status open_unit(struct builder_base *base, struct region *bytes, const char *name, struct shard_place place,
                               struct shard_reader *out, grebe_error *err)

@@ -28,17 +28,51 @@ static grebe_status put_value(struct buf *dst, const struct json_value *v, grebe
     }
 }
 
-static grebe_status put_values(struct buf *dst, const struct json_value *v, grebe_error *err)
+/* The values of a list that are not null: (1, 2). *n of them; *has_null: one is. */
+static grebe_status put_values(struct buf *dst, const struct json_value *v, size_t *n, bool *has_null, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    if (v->type != JSON_ARRAY) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "filters: expected a list of values, found %s", json_type_name(v->type));
-    }
+    *n = 0;
+    *has_null = false;
     for (size_t i = 0; i < v->n && st == GREBE_OK; i++) {
-        st = buf_put_text(dst, i == 0 ? "(" : ", ", err);
+        if (v->items[i].type == JSON_NULL) {
+            *has_null = true;
+            continue;
+        }
+        st = buf_put_text(dst, (*n)++ == 0 ? "(" : ", ", err);
         st = st == GREBE_OK ? put_value(dst, &v->items[i], err) : st;
     }
-    return st == GREBE_OK ? buf_put_text(dst, ")", err) : st;
+    return st == GREBE_OK && *n > 0 ? buf_put_text(dst, ")", err) : st;
+}
+
+/* As pyarrow has it: null is in a list when null is among its values, and else not in it. */
+static grebe_status put_in(struct buf *dst, const struct json_value *column, const struct json_value *list, bool is_not,
+                           grebe_error *err)
+{
+    struct buf name = BUF_INIT(dst->a), values = BUF_INIT(dst->a);
+    const char *not = is_not ? "not " : "";
+    size_t n = 0;
+    bool has_null = false;
+    grebe_status st = GREBE_OK;
+    if (list->type != JSON_ARRAY) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "filters: expected a list of values, found %s", json_type_name(list->type));
+    }
+    GREBE_TRY(put_quoted(&name, column->text, column->n, '"', err));
+    GREBE_TRY(put_values(&values, list, &n, &has_null, err));
+    GREBE_TRY(buf_put_byte(&name, 0, err));
+    GREBE_TRY(buf_put_byte(&values, 0, err));
+    const char *c = (const char *)name.data, *v = (const char *)values.data;
+    if (n == 0) {
+        st = has_null ? buf_printf(dst, err, "%s is %snull", c, not) : buf_put_text(dst, is_not ? "true" : "false", err);
+    } else if (has_null == is_not) {
+        st = buf_printf(dst, err, "%s %sin %s", c, not, v);
+    } else {
+        st = buf_printf(dst, err, "(%s is null or %s %sin %s)", c, c, not, v);
+    }
+out:
+    buf_release(&name);
+    buf_release(&values);
+    return st;
 }
 
 static bool is_triple(const struct json_value *v)
@@ -63,13 +97,12 @@ static grebe_status put_triple(struct buf *dst, const struct json_value *t, greb
         return GREBE_FAIL(err, GREBE_EINVAL, "filters: expected one of ==, !=, <, >, <=, >=, in, not in, found \"%s\"",
                           error_quote(quoted, sizeof quoted, t->items[1].text, t->items[1].n));
     }
-    bool is_in = op >= 7;
-    if (is_in && t->items[2].type == JSON_ARRAY && t->items[2].n == 0) { /* the language has no empty list */
-        return buf_put_text(dst, op == 7 ? "false" : "true", err);
+    if (op >= 7) {
+        return put_in(dst, &t->items[0], &t->items[2], op == 8, err);
     }
     GREBE_TRY(put_quoted(dst, t->items[0].text, t->items[0].n, '"', err));
     GREBE_TRY(buf_printf(dst, err, " %s ", ops[op]));
-    st = is_in ? put_values(dst, &t->items[2], err) : put_value(dst, &t->items[2], err);
+    st = put_value(dst, &t->items[2], err);
 out:
     return st;
 }

@@ -273,7 +273,7 @@ static void folder_rows_free(void *self)
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops folder_rows_ops = { folder_next, folder_place, folder_next_row, folder_rows_free };
+static const struct shard_reader_ops folder_rows_ops = { folder_next, folder_place, folder_next_row, folder_rows_free, NULL };
 
 static bool has_rows(const struct folder_builder *b, size_t split, size_t file, bool is_zip)
 {

@@ -268,7 +268,7 @@ static void units_free(void *self)
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops units_ops = { units_next, units_place, units_next_row, units_free };
+static const struct shard_reader_ops units_ops = { units_next, units_place, units_next_row, units_free, NULL };
 
 grebe_status builder_units_read(struct builder_base *b, const char *path, builder_unit_fn open, struct shard_place place,
                                 struct shard_reader *out, grebe_error *err)

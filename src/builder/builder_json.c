@@ -19,12 +19,13 @@ static grebe_status take_chunk(struct json_builder *b, struct json_unit *u, stru
     size_t chunk = u->layout == ROWS_LINES ? (size_t)b->chunk_bytes : SIZE_MAX / 4;
     grebe_status st = text_reader_fill(r, chunk, err);
     const char *end = NULL;
-    while (st == GREBE_OK && chunk < r->end - r->at && end == NULL) {
-        end = memchr(r->data + r->at + chunk, '\n', r->end - r->at - chunk);
-        if (end == NULL && r->is_over) {
+    while (st == GREBE_OK && end == NULL) {
+        const size_t ahead = r->end - r->at;
+        end = ahead > chunk ? memchr(r->data + r->at + chunk, '\n', ahead - chunk) : NULL;
+        if (end != NULL || r->is_over) {
             break;
         }
-        st = end == NULL ? text_reader_fill(r, 2 * (r->end - r->at), err) : st;
+        st = text_reader_fill(r, 2 * ahead, err);
     }
     if (st != GREBE_OK || r->at == r->end) {
         return st != GREBE_OK ? st : GREBE_END;

@@ -292,7 +292,7 @@ static void json_rows_free(void *self)
 }
 
 static const struct shard_reader_ops json_rows_ops = { json_rows_next, json_rows_place, json_rows_next_row,
-                                                       json_rows_free };
+                                                       json_rows_free, NULL };
 
 grebe_status json_rows_open(struct builder_base *base, struct region *bytes, const char *name, struct shard_place place,
                             struct shard_reader *out, grebe_error *err)

@@ -153,6 +153,7 @@ struct parquet_rows {
     struct parquet_input in;
     size_t chunk, end;     /* row groups */
     int64_t in_chunk;      /* rows of the next one that were read: without a filter, groups are read in pieces */
+    int64_t piece;         /* about so many rows are read next */
     int64_t row;           /* rows given out */
     struct shard_place group; /* of the group, or the piece of it, in hand */
     struct array_shared *rows; /* of it; NULL: none */
@@ -218,13 +219,13 @@ out:
 }
 
 /* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a
- * whole. */
-enum { PIECE_ROWS = 32768 };
+ * whole. The first ones are few: who asks for one row, as after going on in the middle, waits for little. */
+enum { PIECE_FIRST = 512, PIECE_ROWS = 32768, PIECE_GROWTH = 8 };
 
 static int64_t piece_end(const struct parquet_rows *p, size_t chunk, int64_t begin)
 {
     int64_t end = p->in.r->chunk_begin[chunk + 1], batch = p->b->batch_rows > 0 ? p->b->batch_rows : 1;
-    int64_t piece = batch >= PIECE_ROWS ? batch : PIECE_ROWS / batch * batch;
+    int64_t piece = batch >= p->piece ? batch : p->piece / batch * batch;
     return p->in.filter != NULL || end - begin <= piece ? end : begin + piece;
 }
 
@@ -253,6 +254,7 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         int64_t begin = r->chunk_begin[chunk] + p->in_chunk, end = piece_end(p, chunk, begin);
         bool is_last = end == r->chunk_begin[chunk + 1];
         p->group = (struct shard_place){ p->row, chunk };
+        p->piece = min_i64(p->piece * PIECE_GROWTH, PIECE_ROWS);
         p->chunk += is_last;
         p->in_chunk = is_last ? 0 : end - r->chunk_begin[chunk];
         if (p->in.filter != NULL) {
@@ -333,6 +335,34 @@ static struct shard_place parquet_place(void *self)
     return p->rows != NULL ? p->group : (struct shard_place){ p->row, p->chunk };
 }
 
+/* Row groups, and rows of one, that nobody asks for are not decoded. */
+static int64_t parquet_skip(void *self, int64_t n)
+{
+    struct parquet_rows *p = self;
+    int64_t left = n;
+    if (p->is_over || p->rows != NULL || p->in.filter != NULL) {
+        return 0;
+    }
+    while (left > 0 && p->chunk < p->end) {
+        const int64_t *begin = &p->in.r->chunk_begin[p->chunk];
+        int64_t in_group = begin[1] - begin[0] - p->in_chunk, step = min_i64(left, in_group);
+        if (step < in_group && p->b->batch_rows > 0) { /* batches begin where they would have begun */
+            step = (p->in_chunk + step) / p->b->batch_rows * p->b->batch_rows - p->in_chunk;
+            if (step <= 0) {
+                break;
+            }
+        }
+        p->in_chunk += step;
+        left -= step;
+        if (step == in_group) {
+            p->chunk++;
+            p->in_chunk = 0;
+        }
+    }
+    p->row += n - left;
+    return n - left;
+}
+
 static int64_t parquet_next_row(void *self) { return ((struct parquet_rows *)self)->row; }
 
 static void parquet_rows_free(void *self)
@@ -345,7 +375,7 @@ static void parquet_rows_free(void *self)
 }
 
 static const struct shard_reader_ops parquet_rows_ops = { parquet_next, parquet_place, parquet_next_row,
-                                                          parquet_rows_free };
+                                                          parquet_rows_free, parquet_skip };
 
 static grebe_status parquet_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
                                  struct shard_reader *out, grebe_error *err)
@@ -373,6 +403,7 @@ static grebe_status parquet_read(struct builder *base, size_t split, size_t file
     p->end = part >= 0 ? (size_t)part + 1 : n;
     p->chunk = part >= 0 ? max_size((size_t)part, (size_t)place.at) : (size_t)place.at;
     p->row = place.row;
+    p->piece = PIECE_FIRST;
     if (p->in.r != NULL && p->chunk < p->end &&
         p->in.filter == NULL) { /* rows of the shard are those of the file from its first group on */
         const int64_t *begins = p->in.r->chunk_begin;

@@ -272,7 +272,7 @@ static void text_rows_free(void *self)
     mem_free(a, r, sizeof *r);
 }
 
-static const struct shard_reader_ops text_rows_ops = { text_next, text_place_of, text_next_row, text_rows_free };
+static const struct shard_reader_ops text_rows_ops = { text_next, text_place_of, text_next_row, text_rows_free, NULL };
 
 static grebe_status open_unit(struct builder_base *base, struct region *bytes, const char *name, struct shard_place place,
                               struct shard_reader *out, grebe_error *err)

@@ -252,7 +252,7 @@ static void webdataset_rows_free(void *self)
 }
 
 static const struct shard_reader_ops webdataset_rows_ops = { webdataset_next, webdataset_place, webdataset_next_row,
-                                                             webdataset_rows_free };
+                                                             webdataset_rows_free, NULL };
 
 static grebe_status webdataset_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
                                     struct shard_reader *out, grebe_error *err)

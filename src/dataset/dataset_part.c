@@ -249,6 +249,23 @@ static grebe_status step_down(const grebe_allocator *a, const struct ArrowSchema
     return st;
 }
 
+/* Rows of a view that was not checked as a whole; releases them when they are bad. */
+static grebe_status check_raw(const struct table_source *s, const struct column_view *view, int64_t begin,
+                              struct ArrowArray *array, grebe_error *err)
+{
+    int width = 0;
+    const struct ArrowSchema *schema = part_schema(s->part)->children[s->column];
+    enum column_layout layout = column_layout_of(schema, &width);
+    grebe_status st = view_checks_offsets(view, layout == LAYOUT_BYTES32 ? 4 : 8, begin, array->length)
+                          ? array_check(schema, array, true, err)
+                          : view_bad_offsets(err, begin);
+    if (st != GREBE_OK) {
+        array_release(array);
+        return error_wrap(err, st, "%s", s->part->file->path);
+    }
+    return st;
+}
+
 grebe_status source_read(const struct table_source *s, size_t batch, int64_t begin, int64_t n, struct ArrowArray *out,
                          grebe_error *err)
 {
@@ -257,7 +274,8 @@ grebe_status source_read(const struct table_source *s, size_t batch, int64_t beg
     const struct ArrowArray *node = NULL;
     const grebe_allocator *a = s->part->ctx->a;
     memset(out, 0, sizeof *out);
-    grebe_status st = s->part->file != NULL ? source_view(s, batch, &view, err) : GREBE_OK;
+    bool is_raw = false;
+    grebe_status st = s->part->file != NULL ? source_view(s, batch, n, &view, &is_raw, err) : GREBE_OK;
     if (st == GREBE_OK && view != NULL) { /* straight from the map */
         int n_buffers = view->buffers[2] != NULL ? 3 : 2;
         struct region *bytes = rows_file_bytes(s->part->file);
@@ -271,7 +289,7 @@ grebe_status source_read(const struct table_source *s, size_t batch, int64_t beg
             out->offset = view->offset + begin;
             out->null_count = view->null_count == 0 ? 0 : n - bitmap_count(view->buffers[0], out->offset, n);
         }
-        return st;
+        return st == GREBE_OK && is_raw ? check_raw(s, view, begin, out, err) : st;
     }
     if (st == GREBE_OK) {
         st = open_column(s, batch, &shared, &node, err);
@@ -320,26 +338,70 @@ static bool lies_in(const struct region *bytes, const void *p)
     return (uintptr_t)p >= (uintptr_t)bytes->data && (uintptr_t)p < (uintptr_t)bytes->data + bytes->len;
 }
 
-/* Looks at the column once; the lock is held. */
-static grebe_status fill_view(const struct table_source *s, size_t batch, struct column_view *v, grebe_error *err)
+/* Buffers of the column as it lies in the part; *is_good false: it has no view. width: of offsets, 0: none. */
+static void set_view(const struct table_source *s, const struct ArrowArray *node, int width, struct column_view *v,
+                     bool *is_good)
 {
-    struct array_shared *shared = NULL;
-    const struct ArrowArray *node = NULL;
-    int width = 0;
-    const struct ArrowSchema *schema = part_schema(s->part)->children[s->column];
-    bool is_good = column_layout_of(schema, &width) != LAYOUT_NESTED;
-    grebe_status st = is_good ? open_column(s, batch, &shared, &node, err) : GREBE_OK;
+    for (int64_t i = 0; *is_good && i < node->n_buffers; i++) {
+        const void *p = i == 0 && node->null_count == 0 ? NULL : node->buffers[i];
+        *is_good = p == NULL ? i == 0 : s->part->file == NULL || lies_in(rows_file_bytes(s->part->file), p);
+        v->buffers[i] = p;
+    }
+    if (*is_good) {
+        v->offset = node->offset;
+        v->null_count = v->buffers[0] != NULL ? array_null_count(node) : 0;
+        v->n_bytes = width > 0 && node->length > 0 ? load_offset(v->buffers[1], width, v->offset + node->length) : 0;
+    }
+}
+
+/* A first look at a column of texts that are not checked yet. *is_good: the view is raw now. */
+static grebe_status fill_raw(const struct table_source *s, size_t batch, int width, struct column_view *v, bool *is_good,
+                             grebe_error *err)
+{
+    struct ArrowArray rows;
+    bool is_checked = false;
+    *is_good = false;
+    grebe_status st = rows_file_look(s->part->file, batch, s->column, &rows, &is_checked, err);
     if (st != GREBE_OK) {
         return st;
     }
-    for (int64_t i = 0; is_good && i < node->n_buffers; i++) {
-        const void *p = i == 0 && node->null_count == 0 ? NULL : node->buffers[i];
-        is_good = p == NULL ? i == 0 : s->part->file == NULL || lies_in(rows_file_bytes(s->part->file), p);
-        v->buffers[i] = p;
+    const struct ArrowArray *node = rows.children[0];
+    if (!is_checked && node->length > 0 && node->n_buffers == 3) {
+        *is_good = true;
+        set_view(s, node, width, v, is_good);
+        /* the number of nulls is believed when it is right; else the whole check says what is wrong */
+        *is_good = *is_good && (v->null_count == 0 || v->null_count == node->length - bitmap_count(v->buffers[0], v->offset,
+                                                                                                   node->length));
     }
-    if (is_good) {
-        v->offset = node->offset;
-        v->null_count = v->buffers[0] != NULL ? array_null_count(node) : 0;
+    array_release(&rows);
+    return GREBE_OK;
+}
+
+/* Looks at the column once, or a second time at what is raw; the lock is held. */
+static grebe_status fill_view(const struct table_source *s, size_t batch, bool is_few, struct column_view *v, grebe_error *err)
+{
+    struct array_shared *shared = NULL;
+    const struct ArrowArray *node = NULL;
+    int value_width = 0;
+    const struct ArrowSchema *schema = part_schema(s->part)->children[s->column];
+    enum column_layout layout = column_layout_of(schema, &value_width);
+    int width = layout == LAYOUT_BYTES32 ? 4 : layout == LAYOUT_BYTES64 ? 8 : 0;
+    bool is_good = layout != LAYOUT_NESTED, is_raw = false;
+    grebe_status st = GREBE_OK;
+    int state = atomic_load_explicit(&v->state, memory_order_relaxed);
+    if (state == VIEW_UNKNOWN && is_few && width > 0 && s->part->file != NULL) {
+        st = fill_raw(s, batch, width, v, &is_raw, err);
+        if (st != GREBE_OK || is_raw) {
+            atomic_store_explicit(&v->state, is_raw ? VIEW_RAW : VIEW_UNKNOWN, memory_order_release);
+            return st;
+        }
+    }
+    st = is_good ? open_column(s, batch, &shared, &node, err) : GREBE_OK;
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (is_good && state != VIEW_RAW) { /* of a raw view others read the buffers now: they stay what they are */
+        set_view(s, node, width, v, &is_good);
     }
     array_shared_drop(shared);
     atomic_store_explicit(&v->state, is_good ? VIEW_READY : VIEW_NONE, memory_order_release);
@@ -359,7 +421,16 @@ static grebe_status make_views(struct table_part *p, int32_t column, struct colu
     return GREBE_OK;
 }
 
-grebe_status source_view(const struct table_source *s, size_t batch, const struct column_view **out, grebe_error *err)
+/* Whether n more rows of a batch are so few that they are checked alone. */
+static bool are_few(const struct table_part *p, size_t batch, int64_t n, struct column_view *v)
+{
+    int64_t all = p->batch_begin[batch + 1] - p->batch_begin[batch];
+    int64_t before = v != NULL ? atomic_fetch_add_explicit(&v->n_looked_at, n, memory_order_relaxed) : 0;
+    return n <= all / 8 && before <= all;
+}
+
+grebe_status source_view(const struct table_source *s, size_t batch, int64_t n_rows, const struct column_view **out,
+                         bool *is_raw, grebe_error *err)
 {
     struct table_part *p = s->part;
     *out = NULL;
@@ -368,18 +439,43 @@ grebe_status source_view(const struct table_source *s, size_t batch, const struc
     }
     struct column_view *views = atomic_load_explicit(&p->views[s->column], memory_order_acquire);
     int state = views != NULL ? atomic_load_explicit(&views[batch].state, memory_order_acquire) : VIEW_UNKNOWN;
-    if (state == VIEW_UNKNOWN) {
+    if (state == VIEW_UNKNOWN || state == VIEW_RAW) {
+        bool is_few = are_few(p, batch, n_rows, views != NULL ? &views[batch] : NULL);
+        if (state == VIEW_RAW && is_few) {
+            *is_raw = true;
+            *out = &views[batch];
+            return GREBE_OK;
+        }
         pthread_mutex_lock(&p->lock);
         grebe_status st = make_views(p, s->column, &views, err);
-        if (st == GREBE_OK && atomic_load_explicit(&views[batch].state, memory_order_relaxed) == VIEW_UNKNOWN) {
-            st = fill_view(s, batch, &views[batch], err);
+        state = st == GREBE_OK ? atomic_load_explicit(&views[batch].state, memory_order_relaxed) : state;
+        if (st == GREBE_OK && (state == VIEW_UNKNOWN || (state == VIEW_RAW && !is_few))) {
+            st = fill_view(s, batch, is_few, &views[batch], err);
         }
         pthread_mutex_unlock(&p->lock);
         if (st != GREBE_OK) {
             return st;
         }
-        state = atomic_load_explicit(&views[batch].state, memory_order_relaxed);
+        state = atomic_load_explicit(&views[batch].state, memory_order_acquire);
     }
-    *out = state == VIEW_READY ? &views[batch] : NULL;
+    *is_raw = *is_raw || state == VIEW_RAW;
+    *out = state == VIEW_READY || state == VIEW_RAW ? &views[batch] : NULL;
     return GREBE_OK;
+}
+
+bool view_checks_offsets(const struct column_view *v, int width, int64_t row, int64_t n)
+{
+    int64_t before = load_offset(v->buffers[1], width, v->offset + row);
+    bool is_good = before >= 0;
+    for (int64_t i = 1; is_good && i <= n; i++) {
+        int64_t next = load_offset(v->buffers[1], width, v->offset + row + i);
+        is_good = next >= before;
+        before = next;
+    }
+    return is_good && before <= v->n_bytes;
+}
+
+grebe_status view_bad_offsets(grebe_error *err, int64_t row)
+{
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "row %lld of a batch: its offsets make no sense", (long long)row);
 }

@@ -14,13 +14,20 @@
 #include "arrow/arrow_internal.h"
 #include "dataset/dataset_table.h"
 
-enum view_state { VIEW_UNKNOWN = 0, VIEW_READY, VIEW_NONE };
+enum view_state {
+    VIEW_UNKNOWN = 0,
+    VIEW_RAW, /* places and lengths of buffers are good; offsets and texts were not looked at */
+    VIEW_READY,
+    VIEW_NONE
+};
 
 /** Buffers of one column of one batch, good as long as the part lives. */
 struct column_view {
     const void *buffers[3];
     int64_t offset, null_count;
-    atomic_int state; /* enum view_state */
+    int64_t n_bytes;          /* of buffers[2], at least: what the last offset says, checked against the file */
+    atomic_int state;         /* enum view_state */
+    atomic_llong n_looked_at; /* rows given out of a raw view: many of them pay for looking at all */
 };
 
 struct table_part {
@@ -66,8 +73,18 @@ struct table_source {
 /** Rows [begin, begin + n) of batch b as an array of its own. */
 grebe_status source_read(const struct table_source *s, size_t batch, int64_t begin, int64_t n, struct ArrowArray *out,
                          grebe_error *err);
-/** The view of a batch; NULL with GREBE_OK: it has none. */
-grebe_status source_view(const struct table_source *s, size_t batch, const struct column_view **out, grebe_error *err);
+/**
+ * The view of a batch; NULL with GREBE_OK: it has none.
+ *
+ * @param n_rows   So many rows of it are wanted: few of them do not have the whole batch checked.
+ * @param is_raw   Set when the rows given out are the caller's to check: offsets with view_checks_offsets, texts with
+ *                 array_check.
+ */
+grebe_status source_view(const struct table_source *s, size_t batch, int64_t n_rows, const struct column_view **out,
+                         bool *is_raw, grebe_error *err);
+/** Whether the offsets of rows [row, row + n) of a raw view of texts make sense. */
+bool view_checks_offsets(const struct column_view *v, int width, int64_t row, int64_t n);
+grebe_status view_bad_offsets(grebe_error *err, int64_t row);
 
 struct table_block {
     int64_t n_rows;

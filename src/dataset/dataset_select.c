@@ -65,19 +65,8 @@ grebe_status dataset_with_indices_file(struct transform *t, const char *path, gr
     return st == GREBE_OK ? dataset_derive(t->ds, &d, t->fingerprint, out, err) : st;
 }
 
-/* Rows of the data set as rows of its table. */
-static uint64_t *through(const grebe_dataset *ds, const int64_t *rows, int64_t n)
-{
-    const uint64_t *before = ds->indices != NULL ? dataset_indices_rows(ds->indices) : NULL;
-    uint64_t *out = mem_alloc(ds->ctx->a, (size_t)n * sizeof *out);
-    for (int64_t i = 0; out != NULL && i < n; i++) {
-        out[i] = before != NULL ? before[rows[i]] : (uint64_t)rows[i];
-    }
-    return out;
-}
-
-grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64_t n, const char *path,
-                                 grebe_dataset **out, grebe_error *err)
+grebe_status dataset_select_order(struct transform *t, int64_t *rows, int64_t n, const char *path, grebe_dataset **out,
+                                  grebe_error *err)
 {
     struct derived d = { .are_rows_new = true };
     bool is_run = true;
@@ -86,11 +75,14 @@ grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64
     }
     if (is_run) {
         int64_t begin = n > 0 ? rows[0] : 0;
+        mem_free(t->ds->ctx->a, rows, (size_t)n * sizeof *rows);
         return dataset_slice_rows(t, begin, begin + n, out, err);
     }
-    uint64_t *mapped = through(t->ds, rows, n);
-    if (mapped == NULL) {
-        return mem_fail(err, (size_t)n * sizeof *mapped, "indices");
+    /* Rows of the data set become rows of its table where they stand: there may be a lot of them. */
+    uint64_t *mapped = (uint64_t *)(void *)rows;
+    const uint64_t *before = t->ds->indices != NULL ? dataset_indices_rows(t->ds->indices) : NULL;
+    for (int64_t i = 0; before != NULL && i < n; i++) {
+        mapped[i] = before[mapped[i]];
     }
     if (path != NULL) {
         grebe_status st = dataset_write_indices(t, path, mapped, n, err);
@@ -99,6 +91,20 @@ grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64
     }
     grebe_status st = dataset_indices_new(t->ds->ctx, mapped, n, &d.indices, err);
     return st == GREBE_OK ? dataset_derive(t->ds, &d, t->fingerprint, out, err) : st;
+}
+
+grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64_t n, const char *path,
+                                 grebe_dataset **out, grebe_error *err)
+{
+    size_t len = (size_t)n * sizeof *rows;
+    int64_t *own = mem_alloc(t->ds->ctx->a, len);
+    if (own == NULL) {
+        return mem_fail(err, len, "indices");
+    }
+    if (n > 0) {
+        memcpy(own, rows, len);
+    }
+    return dataset_select_order(t, own, n, path, out, err);
 }
 
 /* ---- calls ---- */
@@ -136,10 +142,11 @@ grebe_status grebe_dataset_select(const grebe_dataset *ds, const int64_t *rows, 
     if (t.o.cache_file != NULL) {
         GREBE_TRY(transform_path(&t, NULL, "", &path, err));
     }
-    GREBE_TRY(dataset_select_rows(&t, wrapped, (int64_t)n, path, out, err));
+    st = dataset_select_order(&t, wrapped, (int64_t)n, path, out, err);
+    wrapped = NULL;
 out:
+    mem_free(ds->ctx->a, wrapped, wrapped != NULL ? n * sizeof *wrapped : 0);
     transform_end(&t);
-    mem_free(ds->ctx->a, wrapped, n * sizeof *wrapped);
     return st;
 }
 

@@ -46,9 +46,11 @@ grebe_status grebe_dataset_shuffle(const grebe_dataset *ds, grebe_seed seed, con
         st = mem_fail(err, len, "a permutation");
         goto out;
     }
+    mem_wish_large_pages(rows, len); /* visited in no order at all */
     GREBE_TRY(pcg64_seed(ds->ctx->a, seed.words, seed.n, &g, err));
     pcg64_permutation(&g, ds->n_rows, rows);
-    GREBE_TRY(dataset_select_rows(&t, rows, ds->n_rows, path, out, err));
+    st = dataset_select_order(&t, rows, ds->n_rows, path, out, err);
+    rows = NULL;
 out:
     mem_free(ds->ctx->a, rows, rows != NULL ? len : 0);
     transform_end(&t);

@@ -127,7 +127,8 @@ grebe_status grebe_dataset_sort(const grebe_dataset *ds, const grebe_sort_key *k
         goto out;
     }
     GREBE_TRY(order_by(&t, keys, n, are_nulls_first, order, err));
-    GREBE_TRY(dataset_select_rows(&t, order, ds->n_rows, path, out, err));
+    st = dataset_select_order(&t, order, ds->n_rows, path, out, err);
+    order = NULL;
 out:
     mem_free(ds->ctx->a, order, order != NULL ? len : 0);
     transform_end(&t);

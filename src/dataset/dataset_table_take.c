@@ -21,6 +21,7 @@ struct take {
     int64_t n;
     struct place *places; /* shape [n] */
     int64_t like;         /* -1: none yet */
+    bool is_raw;          /* rows of the column at hand are yet to be checked */
     grebe_error *err;
 };
 
@@ -51,6 +52,16 @@ static void find_places(struct take *k, size_t column)
 
 /* ---- flat columns: straight from the views ---- */
 
+/* Rows from the i-th on that lie in the same batch. */
+static int64_t run_of(const struct take *k, int64_t i)
+{
+    int64_t end = i + 1;
+    while (end < k->n && k->places[end].block == k->places[i].block && k->places[end].batch == k->places[i].batch) {
+        end++;
+    }
+    return end - i;
+}
+
 /* The view of each row; *is_flat false: some batch has none. *has_nulls: some batch has a bitmap. */
 static grebe_status collect_views(struct take *k, size_t column, const struct column_view **views, bool *is_flat,
                                   bool *has_nulls)
@@ -59,13 +70,14 @@ static grebe_status collect_views(struct take *k, size_t column, const struct co
     int64_t before = -1;
     *is_flat = true;
     *has_nulls = false;
+    k->is_raw = false;
     for (int64_t i = 0; i < k->n; i++) {
         const struct place *p = &k->places[i];
         const struct table_source *s = &k->t->blocks[p->block].sources[column];
         int64_t id = (int64_t)p->block << 32 | p->batch;
         if (id != before) {
             v = NULL;
-            grebe_status st = s->part != NULL ? source_view(s, p->batch, &v, k->err) : GREBE_OK;
+            grebe_status st = s->part != NULL ? source_view(s, p->batch, run_of(k, i), &v, &k->is_raw, k->err) : GREBE_OK;
             if (st != GREBE_OK) {
                 return st;
             }
@@ -127,6 +139,9 @@ static grebe_status take_bytes(struct take *k, const struct column_view *const *
             const struct column_view *f = views[i + AHEAD];
             __builtin_prefetch((const char *)f->buffers[1] + (f->offset + k->places[i + AHEAD].row) * width);
         }
+        if (k->is_raw && !view_checks_offsets(views[i], width, k->places[i].row, 1)) {
+            return view_bad_offsets(k->err, k->places[i].row);
+        }
         int64_t row = views[i]->offset + k->places[i].row;
         total += load_offset(views[i]->buffers[1], width, row + 1) - load_offset(views[i]->buffers[1], width, row);
         if (width == 4 && total > INT32_MAX) {
@@ -177,7 +192,7 @@ static grebe_status take_validity(struct take *k, const struct column_view *cons
     return GREBE_OK;
 }
 
-static grebe_status take_flat(struct take *k, enum column_layout layout, int width,
+static grebe_status take_flat(struct take *k, const struct ArrowSchema *schema, enum column_layout layout, int width,
                               const struct column_view *const *views, bool has_nulls, struct ArrowArray *out)
 {
     const grebe_allocator *a = k->t->ctx->a;
@@ -204,6 +219,9 @@ static grebe_status take_flat(struct take *k, enum column_layout layout, int wid
     }
     if (st == GREBE_OK && has_nulls) {
         st = take_validity(k, views, out);
+    }
+    if (st == GREBE_OK && is_bytes && k->is_raw) { /* what was copied is what has to be good */
+        st = array_check(schema, out, true, k->err);
     }
     if (st != GREBE_OK) {
         array_release(out);
@@ -314,7 +332,7 @@ static grebe_status take_column(struct take *k, size_t column, const struct colu
             return st;
         }
     }
-    return is_flat ? take_flat(k, layout, width, views, has_nulls, out) : take_nested(k, column, out);
+    return is_flat ? take_flat(k, schema, layout, width, views, has_nulls, out) : take_nested(k, column, out);
 }
 
 grebe_status dataset_table_take(const struct dataset_table *t, const int64_t *rows, int64_t n, const int *columns,
@@ -323,7 +341,7 @@ grebe_status dataset_table_take(const struct dataset_table *t, const int64_t *ro
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = t->ctx->a;
     size_t n_out = columns != NULL ? n_columns : (size_t)t->schema.n_children;
-    struct take k = { t, rows, n, NULL, -1, err };
+    struct take k = { t, rows, n, NULL, -1, false, err };
     memset(out, 0, sizeof *out);
     if (n == 0) {
         return dataset_table_read(t, 0, 0, columns, n_columns, out, err);

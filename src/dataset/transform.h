@@ -57,6 +57,9 @@ grebe_status dataset_derive(const grebe_dataset *ds, struct derived *d, const ch
  * unless that is NULL. */
 grebe_status dataset_select_rows(struct transform *t, const int64_t *rows, int64_t n, const char *path,
                                  grebe_dataset **out, grebe_error *err);
+/** The same; rows (allocated by mem_alloc(n * 8)) are moved in, also on failure, and become the mapping. */
+grebe_status dataset_select_order(struct transform *t, int64_t *rows, int64_t n, const char *path, grebe_dataset **out,
+                                  grebe_error *err);
 /** Rows [begin, end). */
 grebe_status dataset_slice_rows(struct transform *t, int64_t begin, int64_t end, grebe_dataset **out, grebe_error *err);
 /** A result that a file of indices holds. */

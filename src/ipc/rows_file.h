@@ -31,6 +31,13 @@ void rows_file_drop(struct rows_file *f); /* NULL accepted */
 /** Columns (indices, shape [n]; NULL: all) of batch i; views of the map where nothing is compressed. Threads: many. */
 grebe_status rows_file_batch(struct rows_file *f, size_t i, const int *columns, size_t n, struct ArrowArray *out, grebe_error *err);
 
+/**
+ * As rows_file_batch of one column, but its offsets and texts need not have been looked at (*is_checked false): what is
+ * given out of it is the caller's to check.
+ */
+grebe_status rows_file_look(struct rows_file *f, size_t i, int column, struct ArrowArray *out, bool *is_checked,
+                            grebe_error *err);
+
 /** The bytes of the file, mapped or read: views of it stay good as long as a reference to it is held. Borrowed. */
 struct region *rows_file_bytes(const struct rows_file *f);
 

@@ -45,9 +45,16 @@ static grebe_status take_in(struct buffer_reader *b, struct rows *rows, grebe_er
         rows_release(rows);
         return st;
     }
+    if (n > INT32_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%lld rows in one batch", (long long)n);
+    }
     st = buf_reserve(&b->entries, (size_t)n * sizeof(struct entry), err);
-    for (int64_t i = 0; i < n && st == GREBE_OK; i++) {
-        st = buf_put(&b->entries, &(struct entry){ b->next_number + i, i, source }, sizeof(struct entry), err);
+    if (st == GREBE_OK) {
+        struct entry *e = entries_of(b) + n_entries(b);
+        for (int64_t i = 0; i < n; i++) {
+            e[i] = (struct entry){ b->next_number + i, (int32_t)i, source };
+        }
+        b->entries.len += (size_t)n * sizeof(struct entry);
     }
     b->next_number += n;
     return st;
@@ -101,7 +108,7 @@ static grebe_status copy_kept(struct buffer_reader *b, grebe_error *err)
     memset(&all, 0, sizeof all);
     for (size_t i = 0; i < n; i++) {
         entries_of(b)[i].source = 0;
-        entries_of(b)[i].begin = (int64_t)i;
+        entries_of(b)[i].begin = (int32_t)i;
     }
 out:
     mem_free(a, picks, n * sizeof *picks);
@@ -158,14 +165,11 @@ static grebe_status drop_segments(struct buffer_reader *b, grebe_error *err)
     struct segment *s = segments_of(b);
     for (int64_t i = 0; i < n_entries(b); i++) {
         int64_t number = entries_of(b)[i].number;
-        size_t low = 0, high = n;
-        while (high - low > 1) { /* the last one that begins at or before it */
-            size_t middle = low + (high - low) / 2;
-            if (s[middle].first <= number) {
-                low = middle;
-            } else {
-                high = middle;
-            }
+        size_t low = 0;
+        for (size_t len = n; len > 1;) { /* the last one that begins at or before it; without branches to be guessed */
+            size_t half = len / 2;
+            low += s[low + half].first <= number ? half : 0;
+            len -= half;
         }
         is_used[low] = true;
     }
@@ -197,7 +201,7 @@ static grebe_status end_round(struct buffer_reader *b, grebe_error *err)
     if (st == GREBE_OK) {
         st = drop_segments(b, err);
     }
-    if (st == GREBE_OK && kept > 0 && held / 4 > max_i64(kept, READ_ROWS)) {
+    if (st == GREBE_OK && kept > 0 && kept <= INT32_MAX && held / 4 > max_i64(kept, READ_ROWS)) {
         st = copy_kept(b, err);
     }
     return st;

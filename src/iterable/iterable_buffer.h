@@ -9,7 +9,7 @@
 /* One row in the buffer. */
 struct entry {
     int64_t number; /* in the child's stream */
-    int64_t begin;  /* in its source */
+    int32_t begin;  /* in its source */
     int32_t source;
 };
 

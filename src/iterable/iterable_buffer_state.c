@@ -90,7 +90,7 @@ static grebe_status load_segments(struct buffer_reader *b, const struct mark *m,
         while (used + count < n && sorted[used + count] < behind) {
             count++;
         }
-        if (count == 0 || sorted[used] < s.first) {
+        if (count == 0 || count > INT32_MAX || sorted[used] < s.first) {
             return mark_fail(err, "rows of a buffer that are not there");
         }
         st = read_segment(b, &s, sorted + used, count, err);
@@ -98,7 +98,7 @@ static grebe_status load_segments(struct buffer_reader *b, const struct mark *m,
             return st;
         }
         for (int64_t k = 0; k < count; k++) {
-            struct entry e = { sorted[used + k], k, (int32_t)i };
+            struct entry e = { sorted[used + k], (int32_t)k, (int32_t)i };
             st = buf_put(&b->entries, &e, sizeof e, err);
             if (st != GREBE_OK) {
                 return st;

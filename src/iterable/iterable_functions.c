@@ -213,8 +213,11 @@ static grebe_status keep_rows(grebe_context *ctx, const struct rows *in, const u
     struct ArrowArray rows = { 0 }, kept = { 0 };
     grebe_status st = GREBE_OK;
     int64_t n = bitmap_count(bits, 0, in->n);
-    if (n == 0 || n == in->n) {
-        *out = n == 0 ? (struct rows){ 0 } : rows_view(in, 0, in->n);
+    memset(out, 0, sizeof *out);
+    if (n == in->n && n > 0) {
+        *out = rows_view(in, 0, n);
+    }
+    if (n == in->n || n == 0) {
         return GREBE_OK;
     }
     GREBE_TRY(rows_array(in, &rows, err));

@@ -189,6 +189,8 @@ struct reader {
     struct rows pending;
     int64_t given;       /* rows of pending that were taken */
     struct mark *before; /* where the reader stood before pending was produced */
+    /** Where nothing is pending: some of *n rows left out without being produced, *n: the others. NULL: none can be. */
+    grebe_status (*skip)(struct reader *r, int64_t *n, grebe_error *err);
 };
 
 /** A place between two rows: behind `given` rows from the mark on. */

@@ -150,18 +150,48 @@ out:
     return st;
 }
 
+/* The shard is open afterwards, and stands where the next row is when it can go there. */
+static grebe_status open_shard(struct leaf_reader *l, grebe_error *err)
+{
+    struct shard_source *source = source_of(l->node);
+    if (l->shard.ops != NULL) {
+        return GREBE_OK;
+    }
+    grebe_status st = source->open(source, &l->base.env, l->node->shards[l->at], l->place, &l->shard, err);
+    if (st == GREBE_OK && l->shard.ops->skip != NULL) {
+        int64_t before = l->shard.ops->next_row(l->shard.self);
+        if (before < l->row) {
+            l->shard.ops->skip(l->shard.self, l->row - before);
+        }
+    }
+    return st;
+}
+
+static grebe_status leaf_skip(struct reader *r, int64_t *n, grebe_error *err)
+{
+    struct leaf_reader *l = (struct leaf_reader *)r;
+    if (l->at >= l->node->n_shards) {
+        return GREBE_OK;
+    }
+    grebe_status st = open_shard(l, err);
+    if (st == GREBE_OK && l->shard.ops->skip != NULL && l->shard.ops->next_row(l->shard.self) == l->row) {
+        int64_t step = l->shard.ops->skip(l->shard.self, *n);
+        *n -= step;
+        l->row += step;
+        l->place = l->shard.ops->place(l->shard.self);
+    }
+    return st;
+}
+
 static grebe_status leaf_produce(struct reader *r, int64_t want, struct rows *out, grebe_error *err)
 {
     struct leaf_reader *l = (struct leaf_reader *)r;
     (void)want;
     for (; l->at < l->node->n_shards; l->at++) {
         bool is_end = false;
-        if (l->shard.ops == NULL) {
-            struct shard_source *source = source_of(l->node);
-            grebe_status st = source->open(source, &r->env, l->node->shards[l->at], l->place, &l->shard, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
+        grebe_status opened = open_shard(l, err);
+        if (opened != GREBE_OK) {
+            return opened;
         }
         while (!is_end && out->n == 0) {
             rows_release(out);
@@ -244,6 +274,7 @@ static grebe_status leaf_open(const struct node *n, const struct reading *env, s
     grebe_status st = reader_alloc(sizeof(struct leaf_reader), &leaf_reader_ops, env, out, err);
     if (st == GREBE_OK) {
         ((struct leaf_reader *)*out)->node = node_keep((struct node *)(uintptr_t)n);
+        (*out)->skip = leaf_skip;
     }
     return st;
 }

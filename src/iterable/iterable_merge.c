@@ -87,7 +87,8 @@ grebe_status rows_merge(const grebe_allocator *a, const struct rows *in, const c
     struct ArrowArray all = { 0 };
     struct ArrowSchema merged = { 0 };
     struct rows_type *type = NULL;
-    int64_t n = result->length;
+    /* without columns nothing was said of the rows: they stay, where something of them does */
+    int64_t n = schema->n_children > 0 || n_removed >= (size_t)in->type->schema.n_children ? result->length : in->n;
     grebe_status st = array_share(a, result, &shared, err);
     if (st != GREBE_OK) {
         array_release(result);

@@ -123,7 +123,15 @@ out:
 grebe_status reader_skip(struct reader *r, int64_t *n, grebe_error *err)
 {
     while (*n > 0) {
-        grebe_status st = fill(r, min_i64(*n, READ_ROWS_MAX), err);
+        grebe_status st = GREBE_OK;
+        if (r->skip != NULL && r->given >= r->pending.n) {
+            forget(r);
+            st = r->skip(r, n, err);
+        }
+        if (*n == 0 && st == GREBE_OK) {
+            break;
+        }
+        st = st == GREBE_OK ? fill(r, min_i64(*n, READ_ROWS_MAX), err) : st;
         if (st != GREBE_OK) {
             return st == GREBE_END ? GREBE_OK : st;
         }

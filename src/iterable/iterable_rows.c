@@ -7,6 +7,7 @@
 #include "arrow/rows_fit.h"
 #include "arrow/schema_union.h"
 #include "base/checked.h"
+#include "iterable/iterable_pick.h"
 
 grebe_status rows_type_new(const grebe_allocator *a, struct ArrowSchema *schema, struct rows_type **out,
                            grebe_error *err)
@@ -79,10 +80,17 @@ grebe_status rows_array(const struct rows *r, struct ArrowArray *out, grebe_erro
 
 /* ---- picking ---- */
 
-/* Neighbours that continue each other become one pick. */
+/* Neighbours that continue each other become one pick, unless none of the first ones do: then few will. */
 static size_t merge_picks(struct pick *picks, size_t n)
 {
-    size_t kept = 0;
+    enum { SAMPLE = 64 };
+    size_t kept = 0, some = n < SAMPLE ? n : SAMPLE, n_pairs = 0;
+    for (size_t i = 1; i < some; i++) {
+        n_pairs += picks[i].source == picks[i - 1].source && picks[i].begin == picks[i - 1].begin + picks[i - 1].n;
+    }
+    if (n_pairs == 0) {
+        return n;
+    }
     for (size_t i = 1; i < n; i++) {
         struct pick *last = &picks[kept];
         if (picks[i].source == last->source && picks[i].begin == last->begin + last->n &&
@@ -153,6 +161,16 @@ static void selecting_release(const grebe_allocator *a, struct selecting *x)
     mem_free(a, x->rows, (size_t)x->n_rows * sizeof *x->rows);
 }
 
+/* Whether most picks are of one row. */
+static bool are_single(const struct pick *picks, size_t n)
+{
+    int64_t n_rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_rows += picks[i].n;
+    }
+    return n_rows / 2 < (int64_t)n;
+}
+
 static grebe_status selecting_init(const grebe_allocator *a, const struct rows *sources, const struct pick *picks, size_t n,
                                    struct selecting *x, grebe_error *err)
 {
@@ -160,7 +178,7 @@ static grebe_status selecting_init(const grebe_allocator *a, const struct rows *
     for (size_t i = 0; i < n; i++) {
         x->n_rows += picks[i].n;
     }
-    bool by_row = x->n_rows / 2 < (int64_t)n;
+    bool by_row = are_single(picks, n);
     x->sels = mem_alloc(a, n * sizeof *x->sels);
     x->ranges = by_row ? NULL : mem_alloc(a, n * sizeof *x->ranges);
     x->rows = by_row ? mem_alloc(a, (size_t)x->n_rows * sizeof *x->rows) : NULL;
@@ -189,12 +207,20 @@ static grebe_status selecting_init(const grebe_allocator *a, const struct rows *
 }
 
 /* Picks of sources of one type. */
-static grebe_status pick_same(const grebe_allocator *a, const struct rows *sources, struct rows_type *type,
+static grebe_status pick_same(const grebe_allocator *a, const struct rows *sources, size_t n_sources, struct rows_type *type,
                               const struct pick *picks, size_t n, struct rows *out, grebe_error *err)
 {
     struct ArrowArray array = { 0 };
     struct selecting x;
-    grebe_status st = selecting_init(a, sources, picks, n, &x, err);
+    grebe_status st = GREBE_OK;
+    bool is_done = false;
+    if (are_single(picks, n)) {
+        st = rows_pick_flat(a, sources, n_sources, &type->schema, picks, n, &array, &is_done, err);
+    }
+    if (st != GREBE_OK || is_done) {
+        return st == GREBE_OK ? rows_of(a, type, &array, out, err) : st;
+    }
+    st = selecting_init(a, sources, picks, n, &x, err);
     if (st != GREBE_OK) {
         return st;
     }
@@ -221,14 +247,14 @@ grebe_status rows_pick(const grebe_allocator *a, const struct rows *sources, siz
     }
     GREBE_TRY(common_type(a, sources, n_sources, &type, &is_one, err));
     if (is_one) {
-        st = pick_same(a, sources, type, picks, n, out, err);
+        st = pick_same(a, sources, n_sources, type, picks, n, out, err);
         goto out;
     }
     GREBE_TRY(mem_alloc_bounded(a, n_sources, sizeof *fitted, n_sources, "rows", (void **)&fitted, err));
     for (size_t i = 0; i < n_sources; i++) {
         GREBE_TRY(fit_source(a, &sources[i], type, &fitted[i], err));
     }
-    st = pick_same(a, fitted, type, picks, n, out, err);
+    st = pick_same(a, fitted, n_sources, type, picks, n, out, err);
 out:
     for (size_t i = 0; fitted != NULL && i < n_sources; i++) {
         rows_release(&fitted[i]);

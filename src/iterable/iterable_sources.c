@@ -37,7 +37,8 @@ struct dataset_shard {
 static grebe_status dataset_shard_next(void *self, struct ArrowSchema *schema, struct ArrowArray *out, grebe_error *err)
 {
     struct dataset_shard *s = self;
-    int64_t end = min_i64(s->end, s->next + READ_ROWS);
+    /* Batches end where they do without a skip: those of files are made for that. */
+    int64_t end = min_i64(s->end, s->next + READ_ROWS - (s->next - s->begin) % READ_ROWS);
     if (s->next == s->end) {
         return GREBE_END;
     }
@@ -57,6 +58,14 @@ static int64_t dataset_shard_row(void *self)
     return s->next - s->begin;
 }
 
+static int64_t dataset_shard_skip(void *self, int64_t n)
+{
+    struct dataset_shard *s = self;
+    int64_t step = min_i64(n, s->end - s->next);
+    s->next += step;
+    return step;
+}
+
 static struct shard_place dataset_shard_place(void *self)
 {
     return (struct shard_place){ dataset_shard_row(self), 0 };
@@ -70,7 +79,7 @@ static void dataset_shard_free(void *self)
 }
 
 static const struct shard_reader_ops dataset_shard_ops = { dataset_shard_next, dataset_shard_place, dataset_shard_row,
-                                                           dataset_shard_free };
+                                                           dataset_shard_free, dataset_shard_skip };
 
 static grebe_status dataset_source_open(struct shard_source *base, const struct reading *r, int64_t shard,
                                         struct shard_place place, struct shard_reader *out, grebe_error *err)
@@ -197,7 +206,7 @@ static void stream_shard_free(void *self)
 }
 
 static const struct shard_reader_ops stream_shard_ops = { stream_shard_next, stream_shard_place, stream_shard_row,
-                                                          stream_shard_free };
+                                                          stream_shard_free, NULL };
 
 static grebe_status function_source_open(struct shard_source *base, const struct reading *r, int64_t shard,
                                          struct shard_place place, struct shard_reader *out, grebe_error *err)

@@ -154,6 +154,10 @@ grebe_status grebe_cache_remove(grebe_context *ctx, const char *cache_dir, const
     GREBE_TRY(load_cache_folder(&ar, cache_dir, &cache, err));
     below = cache;
     if (o.path != NULL) {
+        if (o.path[0] == '\0') { /* a variable that was not set, rather than "all" */
+            st = GREBE_FAIL(err, GREBE_EINVAL, "the path of what is to go from the cache is empty");
+            goto out;
+        }
         GREBE_TRY(load_cache_folder(&ar, o.path, &below, err));
         if (!is_below(below, cache)) {
             st = GREBE_FAIL(err, GREBE_EINVAL, "%s: does not lie in the cache %s", below, cache);

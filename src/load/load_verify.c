@@ -125,7 +125,7 @@ static void counted_free(void *self)
     mem_free(c->v->b.ctx->a, c, sizeof *c);
 }
 
-static const struct shard_reader_ops counted_ops = { counted_next, counted_place, counted_row, counted_free };
+static const struct shard_reader_ops counted_ops = { counted_next, counted_place, counted_row, counted_free, NULL };
 
 static grebe_status verified_read(struct builder *b, size_t split, size_t file, int64_t part, struct shard_place place,
                                   struct shard_reader *out, grebe_error *err)

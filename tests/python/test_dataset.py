@@ -262,10 +262,35 @@ def test_map_nothing(ds):
         ds.map(lambda b: None if b["id"][0] == 0 else {"n": b["id"]}, batched=True)
 
 
+def test_map_nothing_for_some(ds):
+    small = ds.select_columns(["id", "label"])
+    odd = lambda r: {"n": r["id"]} if r["id"] % 2 else None  # noqa: E731
+    assert small.map(odd, on_none="drop")["n"][:] == list(range(1, N, 2)) and small.map(odd, on_none="drop")["id"][:3] == [1, 3, 5]
+    kept = small.map(odd, on_none="keep")
+    assert kept["n"][:4] == [None, 1, None, 3] and kept["id"][:] == list(range(N))
+    late = lambda r: {"n": "x"} if r["id"] > 2100 else None  # noqa: E731
+    assert small.map(late, on_none="keep")["n"][2099:2103] == [None, None, "x", "x"]
+    assert small.map(late, on_none="drop")["id"][:] == list(range(2101, N))
+    assert small.map(late, on_none="drop", remove_columns="label").column_names == ["id", "n"]
+    by = lambda b: {"n": b["id"]} if b["id"][0] >= 1000 else None  # noqa: E731
+    assert small.map(by, batched=True, on_none="drop")["id"][:] == list(range(1000, N))
+    assert small.map(by, batched=True, on_none="keep")["n"][998:1002] == [None, None, 1000, 1001]
+    with pytest.raises(ValueError, match="on_none"):
+        small.map(odd, on_none="maybe")
+
+
+def test_map_deleted_and_removed_columns(ds):
+    def delete(b):
+        del b["label"]
+        return {"z": b["id"]}
+    assert ds.map(delete, batched=True, remove_columns=["vec"]).column_names == ["id", "text", "z"]
+
+
 def test_map_types(ds):
     small = ds.take(4).cast_column("id", gd.Value("int32"))
     assert small.map(lambda r: {"id": r["id"] + 1}).features["id"] == gd.Value("int32")
-    assert small.map(lambda r: {"id": str(r["id"])}).features["id"] == gd.Value("string")
+    assert small.map(lambda r: {"id": f"n{r['id']}"}).features["id"] == gd.Value("string")
+    assert small.map(lambda r: {"id": str(r["id"])}).features["id"] == gd.Value("int32")  # as `datasets`: the texts are numbers
     late = ds.map(lambda b: {"n": [None if i < 1500 else i for i in b["id"]]}, batched=True)
     assert late["n"][1498:1502] == [None, None, 1500, 1501]
     given = ds.take(3).map(lambda r: {"y": r["id"]}, remove_columns=ds.column_names, features=gd.Features({"y": gd.Value("float32")}))

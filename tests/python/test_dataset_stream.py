@@ -185,6 +185,20 @@ def test_nodes_cover_all_rows_once(ds, world):
     assert sum(parts, []) == list(range(240))
 
 
+def test_the_rank_of_this_process(ds, monkeypatch):
+    stream = ds.to_iterable_dataset(4)
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert ids(gd.for_this_rank(stream)) == list(range(240)) and len(gd.for_this_rank(ds)) == 240
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    parts = []
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        parts.append(ids(gd.for_this_rank(stream)))
+        assert gd.for_this_rank(ds)["id"][:] == list(range(120 * int(rank), 120 * int(rank) + 120))
+    assert sorted(sum(parts, [])) == list(range(240)) and all(parts)
+
+
 def test_torch_loader(ds):
     torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
@@ -225,3 +239,41 @@ def test_load_streaming(tmp_path):
     assert stream.to_json(tmp_path / "out.jsonl") == os.path.getsize(tmp_path / "out.jsonl")
     with pytest.raises((ValueError, grebe.Error)):
         gd.load("json", data_files=str(tmp_path / "a.jsonl"), split="train[:3]", streaming=True)
+
+
+@pytest.mark.parametrize("kind,options", [("parquet", {}), ("parquet", {"batch_size": 7}), ("parquet", {"filters": [("id", ">=", 60)]}),
+                                          ("arrow", {}), (None, {})])
+def test_rows_that_are_skipped_are_not_read(tmp_path, kind, options):
+    pq = pytest.importorskip("pyarrow.parquet")
+    files = []
+    for i, n in enumerate((130, 1, 75)):
+        table = pa.table({"id": range(1000 * i, 1000 * i + n), "s": [f"row {k}" for k in range(n)]})
+        files.append(str(tmp_path / f"{i}.{kind}"))
+        if kind == "parquet":
+            pq.write_table(table, files[-1], row_group_size=40)
+        else:
+            with pa.ipc.new_stream(files[-1], table.schema) as w:
+                w.write_table(table, max_chunksize=40)
+    if kind is None:
+        stream = gd.Dataset.from_dict({"id": list(range(2500))}).to_iterable_dataset(num_shards=2)
+    else:
+        stream = gd.load(kind, data_files=files, split="train", streaming=True, **options)
+    ids = [row["id"] for row in stream]
+    step = 1 if len(ids) < 300 else 111
+    for n in [*range(0, len(ids), step), len(ids) - 1, len(ids), len(ids) + 1]:
+        assert [row["id"] for row in stream.skip(n)] == ids[n:]
+    for n in range(1, len(ids), step):
+        it = iter(stream)
+        for _ in range(n):
+            next(it)
+        state = stream.state_dict()
+        stream.load_state_dict(state)
+        it = iter(stream)
+        assert stream.state_dict() is not None
+        assert [row["id"] for row in it] == ids[n:]
+        stream.load_state_dict(state)       # once more, and a state taken behind the skip
+        it = iter(stream)
+        if n + 1 < len(ids):
+            assert next(it)["id"] == ids[n]
+            stream.load_state_dict(stream.state_dict())
+            assert [row["id"] for row in stream] == ids[n + 1:]

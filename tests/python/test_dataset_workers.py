@@ -100,6 +100,20 @@ def test_a_killed_worker_ends_the_map_and_parts_are_found_again(ds, tmp_path):
     assert out["n"][:] == list(range(N)) and os.path.getsize(tmp_path / "calls") - n == 1
 
 
+def test_two_hundred_killed_workers(ds):
+    """None of them hangs, none stays behind."""
+    for k in range(200):
+        def die(b):
+            if b["id"][0] >= 2 * N // 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return {"n": [k + i for i in b["id"]]}
+        begin = time.monotonic()
+        with pytest.raises(RuntimeError, match="died"):
+            ds.map(die, batched=True, num_proc=3)
+        assert time.monotonic() - begin < 1
+    assert "Z" not in subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "stat="], capture_output=True, text=True).stdout
+
+
 def test_interrupted_sets_are_completed_as_they_were(ds, tmp_path):
     armed = tmp_path / "armed"
     armed.touch()

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "builder_case.h"
+#include "codec/codec_compress.h"
 
 #define FILES TEST_DATA "/data/builder_files/"
 #define ARCHIVE TEST_DATA "/data/archive/"
@@ -271,6 +272,48 @@ static void marks_and_long_lines(void **state)
     close_one(&o);
 }
 
+/* What a decompressor has given so far may end anywhere. */
+static void compressed_blocks(void **state)
+{
+    enum { N = 30000 };
+    static const struct {
+        const char *kind, *options;
+        enum codec_id id;
+    } kinds[] = { { "json", "{\"chunksize\": 262144}", CODEC_GZIP }, { "json", "{\"chunksize\": 100000}", CODEC_ZSTD },
+                  { "json", NULL, CODEC_GZIP },                       { "csv", "{\"chunksize\": 9000}", CODEC_GZIP },
+                  { "text", "{\"chunksize\": 262144}", CODEC_ZSTD }, { "conll", NULL, CODEC_GZIP } };
+    struct fixture *f = *state;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        struct codec_workspace ws = CODEC_WORKSPACE_INIT(mem_system());
+        struct buf text = BUF_INIT(mem_system()), packed = BUF_INIT(mem_system());
+        struct case_rows rows = CASE_ROWS_INIT;
+        struct opened o;
+        grebe_error err;
+        char path[1024];
+        bool is_json = strcmp(kinds[k].kind, "json") == 0, is_conll = strcmp(kinds[k].kind, "conll") == 0;
+        if (strcmp(kinds[k].kind, "csv") == 0) {
+            assert_ok(buf_put_text(&text, "a,b\n", &err));
+        }
+        for (int i = 0; i < N; i++) {
+            assert_ok(buf_printf(&text, &err, is_json ? "{\"a\": %d, \"b\": \"xxxxxxxxxxxxxxxxxx\"}\n" : "%d,xxxxxxxxxxxxxxxxxx\n%s", i,
+                                 is_conll ? "\n" : ""));
+        }
+        assert_ok(codec_compress(kinds[k].id, CODEC_LEVEL_DEFAULT, text.data, text.len, &packed, &ws, &err));
+        snprintf(path, sizeof path, "%s/packed", f->folder);
+        test_write_file(path, packed.data, packed.len);
+        assert_ok(open_one(f->ctx, &o, kinds[k].kind, path, kinds[k].options, &err));
+        read_rows(&o, -1, &rows);
+        assert_int_equal(rows_n(&rows), N);
+        assert_non_null(strstr(rows_from(&rows, N - 1), "29999"));
+        assert_true(rows_n(&rows) == N && strstr(rows_from(&rows, 12345), "12345") < rows_from(&rows, 12346));
+        close_one(&o);
+        rows_release(&rows);
+        buf_release(&text);
+        buf_release(&packed);
+        codec_workspace_release(&ws);
+    }
+}
+
 static void parts_of_parquet(void **state)
 {
     struct fixture *f = *state;
@@ -328,6 +371,36 @@ static void filters_skip_groups(void **state)
     assert_true(rows_of_reader(&reader, 0, &rows, &err) != GREBE_OK);
     rows_release(&rows);
     close_one(&o);
+}
+
+/* Null is in a list that has null, and not in one that has none; it compares with nothing. */
+static void filters_and_nulls(void **state)
+{
+    static const struct {
+        const char *options;
+        size_t n_rows;
+    } filters[] = { { "{\"filters\": [[\"x\", \"<\", 10]]}", 10 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [0.5]]]}", 9 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [0.5, null]]]}", 7 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [0.5]]]}", 1 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [0.5, null]]]}", 3 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"in\", [null]]]}", 2 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"not in\", [null]]]}", 8 },
+                    { "{\"filters\": [[\"x\", \"<\", 10], [\"n\", \"!=\", 0.5]]}", 7 },
+                    { "{\"filters\": [[\"x\", \"in\", []]]}", 0 },
+                    { "{\"filters\": [[[\"x\", \"not in\", []]]]}", 100 } };
+    struct fixture *f = *state;
+    f->ctx->registry = &case_registry;
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
+        struct opened o;
+        struct case_rows rows = CASE_ROWS_INIT;
+        grebe_error err;
+        assert_ok(open_one(f->ctx, &o, "parquet", FILES "groups.parquet", filters[i].options, &err));
+        read_rows(&o, -1, &rows);
+        assert_int_equal(rows_n(&rows), filters[i].n_rows);
+        rows_release(&rows);
+        close_one(&o);
+    }
 }
 
 static void many_files(void **state)
@@ -551,8 +624,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(blocks_of_other_types, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(places_of_files, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(marks_and_long_lines, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(compressed_blocks, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(parts_of_parquet, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(filters_skip_groups, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(filters_and_nulls, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_files, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(wrong_options, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(files_that_are_missing_or_empty, fixture_set_up, fixture_tear_down),

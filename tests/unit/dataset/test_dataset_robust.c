@@ -475,10 +475,105 @@ static void holds_three_gigabytes_of_text(void **state)
     free(batches);
 }
 
+/* ---- few rows of batches that are damaged elsewhere ---- */
+
+/* "t<i>" of row i: where it begins in the first batch. */
+static int32_t text_begin(int64_t row)
+{
+    int32_t at = 0;
+    for (int64_t i = 0; i < row; i++) {
+        at += i < 10 ? 2 : i < 100 ? 3 : 4;
+    }
+    return at;
+}
+
+/* Bytes at `find` in the file become those of `put`. */
+static void damage(const char *path, const void *find, size_t len, size_t skip, const void *put, size_t put_len)
+{
+    unsigned char bytes[65536];
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file), at = 0;
+    assert_true(n < sizeof bytes);
+    while (at + len <= n && memcmp(bytes + at, find, len) != 0) {
+        at++;
+    }
+    assert_true(at + len <= n);
+    assert_int_equal(fseek(file, (long)(at + skip), SEEK_SET), 0);
+    assert_int_equal(fwrite(put, 1, put_len, file), put_len);
+    fclose(file);
+}
+
+/* Row `bad` is refused however it is asked for, its neighbours `good` are read. */
+static void assert_one_bad_row(grebe_context *ctx, const char *folder, int64_t bad, const int64_t *good, size_t n)
+{
+    grebe_error err;
+    grebe_dataset_dict *dict = NULL;
+    struct ArrowArray rows;
+    assert_ok(grebe_dataset_load_from_disk(ctx, folder, NULL, &dict, &err));
+    const grebe_dataset *ds = grebe_dataset_dict_get(dict, 0);
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < n; i++) {
+            assert_ok(grebe_dataset_read(ds, good[i], good[i] + 1, NULL, 0, &rows, &err));
+            array_release(&rows);
+        }
+        assert_ok(grebe_dataset_take(ds, good, n, NULL, 0, &rows, &err));
+        struct arrow_bytes text = arrow_bytes_at(rows.children[1], ARROW_STRING, 0, 0);
+        char expected[32];
+        snprintf(expected, sizeof expected, "t%lld", (long long)good[0]);
+        assert_int_equal(text.len, strlen(expected));
+        assert_memory_equal(text.p, expected, strlen(expected));
+        array_release(&rows);
+        int64_t with_bad[] = { good[0], bad };
+        assert_int_equal(grebe_dataset_read(ds, bad, bad + 1, NULL, 0, &rows, &err), GREBE_ECORRUPT);
+        assert_int_equal(grebe_dataset_read(ds, bad - 2, bad + 1, NULL, 0, &rows, &err), GREBE_ECORRUPT);
+        assert_int_equal(grebe_dataset_take(ds, with_bad, 2, NULL, 0, &rows, &err), GREBE_ECORRUPT);
+        assert_int_equal(grebe_dataset_take(ds, &bad, 1, NULL, 0, &rows, &err), GREBE_ECORRUPT);
+    }
+    /* as often as the batch has rows: it is checked whole then, and refused */
+    grebe_status st = GREBE_OK;
+    for (int i = 0; i < 2000 && st == GREBE_OK; i++) {
+        st = grebe_dataset_read(ds, good[0], good[0] + 1, NULL, 0, &rows, &err);
+        if (st == GREBE_OK) {
+            array_release(&rows);
+        }
+    }
+    assert_int_equal(st, GREBE_ECORRUPT);
+    assert_int_equal(grebe_dataset_read(ds, 0, 1000, NULL, 0, &rows, &err), GREBE_ECORRUPT);
+    grebe_dataset_dict_free(dict);
+}
+
+static void checks_the_rows_it_gives_out(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    grebe_save_options o = GREBE_SAVE_OPTIONS_INIT;
+    char folder[300], path[400];
+    grebe_dataset *ds = made_set(f->ctx, 1000, 1000);
+    static const int64_t near[] = { 500, 502, 0, 999 }, far[] = { 498, 503, 0, 999 };
+    static const int32_t wrong[] = { -5, INT32_MAX, 1 };
+    snprintf(folder, sizeof folder, "%s/few", f->folder);
+    snprintf(path, sizeof path, "%s/data-00000-of-00001.arrow", folder);
+    assert_ok(grebe_dataset_save_to_disk(ds, folder, &o, &err));
+    damage(path, "t500t501t502", 12, 4, "\xff", 1);
+    assert_one_bad_row(f->ctx, folder, 501, near, 4);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        int32_t offsets[] = { text_begin(499), text_begin(500), text_begin(501), text_begin(502) };
+        assert_ok(grebe_dataset_save_to_disk(ds, folder, &o, &err));
+        damage(path, offsets, sizeof offsets, 8, &wrong[i], 4); /* where row 500 ends and row 501 begins */
+        assert_one_bad_row(f->ctx, folder, 500, far, 4);
+        if (wrong[i] != 1) { /* else it is a longer text of good bytes */
+            assert_one_bad_row(f->ctx, folder, 501, far, 4);
+        }
+    }
+    grebe_dataset_free(ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gives_memory_back, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(checks_the_rows_it_gives_out, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(keeps_the_old_folder_when_killed, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(stops_when_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(leaves_no_unfinished_file, fixture_set_up, fixture_tear_down),

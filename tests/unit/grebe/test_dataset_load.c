@@ -981,6 +981,8 @@ static void test_cache__list_and_remove__by_kind_age_and_bytes(void **state)
     r.older_than_us = -1;
     r.path = "/";
     assert_fails(grebe_cache_remove(s->ctx, s->cache, &r, &stream, &err), GREBE_EINVAL, "does not lie");
+    r.path = "";
+    assert_fails(grebe_cache_remove(s->ctx, s->cache, &r, &stream, &err), GREBE_EINVAL, "is empty");
     r.path = NULL;
     r.max_bytes = 0;
     assert_ok(grebe_cache_remove(s->ctx, s->cache, &r, &stream, &err));

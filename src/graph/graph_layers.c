@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_batch.h"
+
+#include <string.h>
+
+#include "graph/graph_random.h"
+#include "graph/graph_types.h"
+
+enum { AHEAD = 32 };
+
+/* One hop: from the nodes that are there to their neighbours. */
+struct hop {
+    struct graph_batch *b;
+    struct graph_scratch *s;
+    struct graph_layer *layer;
+    const struct graph_hops *hops;
+    const int64_t *columns, *column_times; /* all types, one after another */
+    int64_t n_columns;
+};
+
+static grebe_status layers_room(struct graph_batch *b, size_t n, grebe_error *err)
+{
+    const grebe_allocator *a = b->g->ctx->a;
+    if (n > b->layer_capacity) {
+        struct graph_layer *grown = mem_resize(a, b->layers, b->layer_capacity * sizeof *grown, n * sizeof *grown);
+        if (grown == NULL) {
+            return mem_fail(err, n * sizeof *grown, "layers of a batch");
+        }
+        b->layers = grown;
+        memset(grown + b->layer_capacity, 0, (n - b->layer_capacity) * sizeof *grown);
+        b->layer_capacity = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct graph_layer *l = &b->layers[i];
+        if (l->relations == NULL) {
+            l->relations = mem_alloc_zero(a, b->n_edge_types * sizeof *l->relations);
+        }
+        if (l->n_rows == NULL) {
+            l->n_rows = mem_alloc_zero(a, b->n_node_types * sizeof *l->n_rows);
+        }
+        if (l->n_columns == NULL) {
+            l->n_columns = mem_alloc_zero(a, b->n_node_types * sizeof *l->n_columns);
+        }
+        if (l->relations == NULL || l->n_rows == NULL || l->n_columns == NULL) {
+            return mem_fail(err, b->n_edge_types * sizeof *l->relations, "layers of a batch");
+        }
+    }
+    return GREBE_OK;
+}
+
+/* The nodes of all types as one list. */
+static grebe_status gather_columns(struct hop *h, grebe_error *err)
+{
+    struct graph_batch *b = h->b;
+    const grebe_allocator *a = b->g->ctx->a;
+    bool has_times = h->hops->hop.times != NULL;
+    h->n_columns = 0;
+    for (size_t t = 0; t < b->n_node_types; t++) {
+        h->layer->n_columns[t] = b->nodes[t].n;
+        h->n_columns += b->nodes[t].n;
+        if (has_times && b->times[t].n != b->nodes[t].n) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time needs a time for each seed");
+        }
+    }
+    if (b->n_node_types == 1) {
+        h->columns = b->nodes[0].v;
+        h->column_times = has_times ? b->times[0].v : NULL;
+        return GREBE_OK;
+    }
+    grebe_status st;
+    GREBE_TRY(graph_array_room(a, &h->s->columns, h->n_columns, err));
+    GREBE_TRY(graph_array_room(a, &h->s->column_times, has_times ? h->n_columns : 0, err));
+    int64_t at = 0;
+    for (size_t t = 0; t < b->n_node_types; t++) {
+        size_t size = (size_t)b->nodes[t].n * sizeof(int64_t);
+        if (size > 0) {
+            memcpy(h->s->columns.v + at, b->nodes[t].v, size);
+        }
+        if (has_times && size > 0) {
+            memcpy(h->s->column_times.v + at, b->times[t].v, size);
+        }
+        at += b->nodes[t].n;
+    }
+    h->columns = h->s->columns.v;
+    h->column_times = has_times ? h->s->column_times.v : NULL;
+out:
+    return st;
+}
+
+static void swap_arrays(struct graph_array *a, struct graph_array *b)
+{
+    struct graph_array t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Columns and edges of one type of nodes to the relations that lead to it. */
+static grebe_status split_columns(struct hop *h, size_t type, int64_t first, grebe_error *err)
+{
+    const struct graph_csc *g = h->b->g;
+    const struct graph_picks *picks = &h->s->picks;
+    struct graph_relation *relations = h->layer->relations;
+    int64_t n = h->layer->n_columns[type];
+    for (int64_t c = 0; c < n; c++) {
+        for (int64_t i = picks->offsets.v[first + c]; i < picks->offsets.v[first + c + 1]; i++) {
+            int64_t edge = picks->edges.v[i], edge_type = graph_edge_type_at(g, edge);
+            if (edge_type < 0 || (size_t)edge_type >= g->n_edge_types || graph_edge_target_type(g, (size_t)edge_type) != type) {
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld of the graph has type %lld, which does not lead to \"%s\"",
+                                  (long long)edge, (long long)edge_type, g->node_types[type]);
+            }
+            relations[edge_type].edges.v[relations[edge_type].edges.n++] = edge;
+        }
+        for (size_t r = 0; r < g->n_edge_types; r++) {
+            if (graph_edge_target_type(g, r) == type) {
+                relations[r].indptr.v[c + 1] = relations[r].edges.n;
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
+/* What was picked, by type of edge. */
+static grebe_status split_types(struct hop *h, grebe_error *err)
+{
+    const struct graph_csc *g = h->b->g;
+    const grebe_allocator *a = g->ctx->a;
+    struct graph_picks *picks = &h->s->picks;
+    struct graph_relation *relations = h->layer->relations;
+    grebe_status st = GREBE_OK;
+    if (g->n_node_types == 0) {
+        swap_arrays(&picks->offsets, &relations[0].indptr);
+        swap_arrays(&picks->edges, &relations[0].edges);
+        return GREBE_OK;
+    }
+    GREBE_TRY(graph_array_room(a, &h->s->cursors, (int64_t)g->n_edge_types, err));
+    memset(h->s->cursors.v, 0, g->n_edge_types * sizeof(int64_t));
+    for (int64_t i = 0; i < picks->edges.n; i++) {
+        int64_t type = graph_edge_type_at(g, picks->edges.v[i]);
+        if (type >= 0 && (size_t)type < g->n_edge_types) {
+            h->s->cursors.v[type]++;
+        }
+    }
+    for (size_t r = 0; r < g->n_edge_types; r++) {
+        int64_t n = h->layer->n_columns[graph_edge_target_type(g, r)];
+        GREBE_TRY(graph_array_room(a, &relations[r].indptr, n + 1, err));
+        GREBE_TRY(graph_array_room(a, &relations[r].edges, h->s->cursors.v[r], err));
+        relations[r].indptr.n = n + 1;
+        relations[r].indptr.v[0] = 0;
+        relations[r].edges.n = 0;
+    }
+    int64_t first = 0;
+    for (size_t t = 0; t < g->n_node_types; t++) {
+        GREBE_TRY(split_columns(h, t, first, err));
+        first += h->layer->n_columns[t];
+    }
+out:
+    return st;
+}
+
+/* The sources of a relation's edges; every one is a node of its type. */
+static grebe_status gather_sources(const struct graph_csc *g, size_t type, struct graph_relation *r, grebe_error *err)
+{
+    grebe_status st = graph_array_room(g->ctx->a, &r->indices, r->edges.n, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    size_t source_type = graph_edge_source_type(g, type), width = g->indices.is_wide ? 8 : 4;
+    int64_t begin = graph_type_begin(g, source_type), n = r->edges.n, bad = -1;
+    uint64_t count = (uint64_t)graph_type_count(g, source_type);
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch((const char *)g->indices.data + (size_t)r->edges.v[i + AHEAD < n ? i + AHEAD : i] * width);
+        int64_t source = graph_id(&g->indices, r->edges.v[i]);
+        r->indices.v[i] = source;
+        bad = (uint64_t)(source - begin) < count ? bad : i;
+    }
+    r->indices.n = n;
+    if (bad >= 0) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld of the graph comes from node %lld, which is none of its type",
+                          (long long)r->edges.v[bad], (long long)r->indices.v[bad]);
+    }
+    return GREBE_OK;
+}
+
+/* A row for each source, whether it has been reached before or not. */
+static grebe_status append_sources(struct hop *h, size_t type, grebe_error *err)
+{
+    const struct graph_csc *g = h->b->g;
+    const grebe_allocator *a = g->ctx->a;
+    struct graph_relation *r = &h->layer->relations[type];
+    size_t source_type = graph_edge_source_type(g, type), target_type = graph_edge_target_type(g, type);
+    struct graph_array *nodes = &h->b->nodes[source_type], *times = &h->b->times[source_type];
+    int64_t first = nodes->n;
+    grebe_status st;
+    GREBE_TRY(graph_array_room(a, nodes, first + r->indices.n, err));
+    for (int64_t i = 0; i < r->indices.n; i++) {
+        nodes->v[first + i] = r->indices.v[i];
+        r->indices.v[i] = first + i;
+    }
+    nodes->n = first + r->indices.n;
+    if (h->hops->hop.times != NULL) {
+        int64_t before = 0; /* columns of the types in front */
+        for (size_t t = 0; t < target_type; t++) {
+            before += h->layer->n_columns[t];
+        }
+        GREBE_TRY(graph_array_room(a, times, nodes->n, err));
+        /* times of columns: a copy, or this very list, whose front stays where it is */
+        const int64_t *of_columns = h->b->n_node_types == 1 ? times->v : h->column_times + before;
+        for (int64_t c = 0; c + 1 < r->indptr.n; c++) {
+            for (int64_t i = r->indptr.v[c]; i < r->indptr.v[c + 1]; i++) {
+                times->v[first + i] = of_columns[c];
+            }
+        }
+        times->n = nodes->n;
+    }
+out:
+    return st;
+}
+
+static grebe_status sample_hop(struct hop *h, const struct graph_sampling *how, uint32_t threads, grebe_error *err)
+{
+    const struct graph_csc *g = h->b->g;
+    grebe_status st;
+    GREBE_TRY(gather_columns(h, err));
+    GREBE_TRY(graph_sample(g, h->columns, h->column_times, h->n_columns, how, threads, &h->s->picks, err));
+    GREBE_TRY(split_types(h, err));
+    for (size_t r = 0; r < h->b->n_edge_types; r++) {
+        struct graph_relation *relation = &h->layer->relations[r];
+        GREBE_TRY(gather_sources(g, r, relation, err));
+        if (h->hops->keeps_duplicates) {
+            GREBE_TRY(append_sources(h, r, err));
+        } else {
+            GREBE_TRY(graph_map_rows(h->s->map, relation->indices.v, relation->indices.n, &h->b->nodes[graph_edge_source_type(g, r)],
+                                     relation->indices.v, err));
+        }
+    }
+    for (size_t t = 0; t < h->b->n_node_types; t++) {
+        h->layer->n_rows[t] = h->b->nodes[t].n;
+    }
+out:
+    return st;
+}
+
+grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, const struct graph_hops *hops, uint32_t threads,
+                                grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    if (hops->hop.times != NULL && !hops->keeps_duplicates) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time keeps duplicates: a node may be reached at several times");
+    }
+    GREBE_TRY(layers_room(b, hops->n_layers, err));
+    b->n_layers = hops->n_layers;
+    graph_map_begin(s->map);
+    for (size_t t = 0; !hops->keeps_duplicates && t < b->n_node_types; t++) {
+        GREBE_TRY(graph_map_keep(s->map, &b->nodes[t], err));
+    }
+    for (size_t i = 0; i < hops->n_layers; i++) {
+        size_t at = hops->n_layers - 1 - i; /* the last of the list is the nearest */
+        struct graph_sampling how = hops->hop;
+        struct hop h = { .b = b, .s = s, .layer = &b->layers[at], .hops = hops };
+        how.fanouts += at * how.n_fanouts;
+        how.key = how.is_by_source ? how.key + i : graph_draw(how.key, i);
+        GREBE_TRY(sample_hop(&h, &how, threads, err));
+    }
+out:
+    if (st != GREBE_OK) {
+        b->n_layers = 0;
+    }
+    return st;
+}

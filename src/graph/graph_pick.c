@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_pick.h"
+
+#include <string.h>
+
+#include "graph/graph_random.h"
+
+enum { MASK_MAX = 64, LINEAR_MAX = 24 };
+
+/* What can be picked: edges [begin, begin + n), or those of a list. */
+struct candidates {
+    int64_t begin, n;
+    const int64_t *list; /* NULL: all */
+};
+
+static inline int64_t candidate(const struct candidates *c, int64_t i)
+{
+    return c->list == NULL ? c->begin + i : c->list[i];
+}
+
+/* ---- uniform, without replacement: Floyd 1987 ---- */
+
+static int64_t floyd_mask(const struct candidates *c, uint64_t key, int64_t k, int64_t *out)
+{
+    uint64_t taken = 0;
+    for (int64_t i = 0; i < k; i++) {
+        int64_t last = c->n - k + i;
+        uint64_t t = graph_below(graph_draw(key, (uint64_t)i), (uint64_t)last + 1);
+        taken |= (taken >> t & 1) != 0 ? UINT64_C(1) << last : UINT64_C(1) << t;
+    }
+    for (int64_t i = 0; taken != 0; taken &= taken - 1) {
+        out[i++] = candidate(c, __builtin_ctzll(taken));
+    }
+    return k;
+}
+
+static int64_t floyd_linear(const struct candidates *c, uint64_t key, int64_t k, int64_t *out)
+{
+    int64_t taken[LINEAR_MAX];
+    for (int64_t i = 0; i < k; i++) {
+        int64_t last = c->n - k + i;
+        int64_t t = (int64_t)graph_below(graph_draw(key, (uint64_t)i), (uint64_t)last + 1);
+        bool is_taken = false;
+        for (int64_t j = 0; j < i; j++) {
+            is_taken |= taken[j] == t;
+        }
+        taken[i] = is_taken ? last : t;
+        out[i] = candidate(c, taken[i]);
+    }
+    return k;
+}
+
+/* A set of positions: a power of two of slots, at least twice as many as there will be; 0 is empty. */
+static bool set_add(int64_t *slots, uint64_t mask, int64_t position)
+{
+    uint64_t at = rng_mix((uint64_t)position) & mask;
+    for (; slots[at] != 0; at = (at + 1) & mask) {
+        if (slots[at] == position + 1) {
+            return false;
+        }
+    }
+    slots[at] = position + 1;
+    return true;
+}
+
+static grebe_status floyd_hash(struct graph_picker *p, const struct candidates *c, uint64_t key, int64_t k, int64_t *out,
+                               grebe_error *err)
+{
+    int64_t n_slots = 64;
+    while (n_slots < 2 * k) {
+        n_slots *= 2;
+    }
+    grebe_status st = graph_array_room(p->g->ctx->a, &p->table, n_slots, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    memset(p->table.v, 0, (size_t)n_slots * sizeof *p->table.v);
+    for (int64_t i = 0; i < k; i++) {
+        int64_t last = c->n - k + i;
+        int64_t t = (int64_t)graph_below(graph_draw(key, (uint64_t)i), (uint64_t)last + 1);
+        if (!set_add(p->table.v, (uint64_t)n_slots - 1, t)) {
+            t = last;
+            set_add(p->table.v, (uint64_t)n_slots - 1, t);
+        }
+        out[i] = candidate(c, t);
+    }
+    return GREBE_OK;
+}
+
+/* ---- the k smallest keys ---- */
+
+struct ranked {
+    double rank;
+    int64_t edge;
+};
+
+static inline bool is_after(struct ranked a, struct ranked b)
+{
+    return a.rank > b.rank || (a.rank == b.rank && a.edge > b.edge);
+}
+
+static void sift_down(struct ranked *heap, int64_t n, int64_t at)
+{
+    struct ranked x = heap[at];
+    for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
+        if (child + 1 < n && is_after(heap[child + 1], heap[child])) {
+            child++;
+        }
+        if (!is_after(heap[child], x)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = x;
+}
+
+/* In the order of the list until there are k, from then on a heap with the largest in front. */
+struct smallest {
+    struct ranked *heap;
+    int64_t n, k;
+    double limit; /* what is not below it is not taken */
+};
+
+static inline void smallest_add(struct smallest *s, double rank, int64_t edge)
+{
+    if (s->n < s->k) {
+        s->heap[s->n++] = (struct ranked){ rank, edge };
+        if (s->n < s->k) {
+            return;
+        }
+        for (int64_t i = s->k / 2; i-- > 0;) {
+            sift_down(s->heap, s->k, i);
+        }
+    } else {
+        s->heap[0] = (struct ranked){ rank, edge };
+        sift_down(s->heap, s->k, 0);
+    }
+    s->limit = s->heap[0].rank;
+}
+
+static grebe_status smallest_begin(struct graph_picker *p, int64_t k, struct smallest *s, grebe_error *err)
+{
+    grebe_status st = graph_array_room(p->g->ctx->a, &p->table, 2 * k, err);
+    if (st == GREBE_OK) {
+        *s = (struct smallest){ (struct ranked *)(void *)p->table.v, 0, k, INFINITY };
+    }
+    return st;
+}
+
+static int64_t smallest_end(const struct smallest *s, int64_t *out)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        out[i] = s->heap[i].edge;
+    }
+    return s->n;
+}
+
+/* Exact sampling one after another with the weights: the k smallest of Exp(1) / weight (Efraimidis and Spirakis 2006). */
+static void rank_by_weight(const struct graph_weights *w, const struct candidates *c, uint64_t key, struct smallest *s)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t edge = candidate(c, i);
+        double weight = graph_weight(w, edge);
+        double u = graph_unit(graph_draw(key, (uint64_t)i));
+        /* -log(u) >= 1 - u: most of a long list need no logarithm */
+        if (weight > 0.0 && 1.0 - u < s->limit * weight) {
+            double rank = -log(u) / weight;
+            if (rank < s->limit) {
+                smallest_add(s, rank, edge);
+            }
+        }
+    }
+}
+
+static void rank_by_source(const struct graph_csc *g, const struct graph_weights *w, const struct candidates *c, uint64_t key,
+                           struct smallest *s)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t edge = candidate(c, i);
+        float r = graph_source_number(key, graph_id(&g->indices, edge));
+        if (w != NULL) {
+            double weight = graph_weight(w, edge);
+            r = weight <= 0.0 ? INFINITY : w->type == GRAPH_WEIGHTS_F64 ? (float)((double)r / weight) : r / (float)weight;
+        }
+        if ((double)r < s->limit) {
+            smallest_add(s, (double)r, edge);
+        }
+    }
+}
+
+/* ---- everything, and with replacement ---- */
+
+static int64_t take_all(const struct graph_weights *w, const struct candidates *c, int64_t *out)
+{
+    int64_t k = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t edge = candidate(c, i);
+        out[k] = edge;
+        k += w == NULL || graph_weight(w, edge) > 0.0;
+    }
+    return k;
+}
+
+static grebe_status draw_by_weight(struct graph_picker *p, const struct candidates *c, uint64_t key, int64_t k, int64_t *out,
+                                   int64_t *n_out, grebe_error *err)
+{
+    grebe_status st = graph_array_room(p->g->ctx->a, &p->table, c->n, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    double *sums = (double *)(void *)p->table.v, sum = 0;
+    int64_t last = -1;
+    for (int64_t i = 0; i < c->n; i++) {
+        double weight = graph_weight(p->how->weights, candidate(c, i));
+        sum += weight;
+        sums[i] = sum;
+        last = weight > 0.0 ? i : last;
+    }
+    *n_out = last < 0 ? 0 : k;
+    for (int64_t i = 0; i < *n_out; i++) {
+        /* the first sum above x; x is below the whole but for rounding */
+        double x = (1.0 - graph_unit(graph_draw(key, (uint64_t)i))) * sum;
+        int64_t low = 0, high = last;
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (sums[middle] > x) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        out[i] = candidate(c, low);
+    }
+    return GREBE_OK;
+}
+
+static int64_t draw_alike(const struct candidates *c, uint64_t key, int64_t k, int64_t *out)
+{
+    for (int64_t i = 0; i < k; i++) {
+        out[i] = candidate(c, (int64_t)graph_below(graph_draw(key, (uint64_t)i), (uint64_t)c->n));
+    }
+    return k;
+}
+
+/* ---- one list ---- */
+
+static grebe_status keep_old(struct graph_picker *p, const struct graph_run *run, struct candidates *c, grebe_error *err)
+{
+    const struct graph_times *t = p->how->times;
+    grebe_status st = graph_array_room(p->g->ctx->a, &p->allowed, run->n, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    int64_t n = 0, after; /* the window may begin before the first time that there is */
+    bool has_begin = t->has_window && !__builtin_sub_overflow(run->time, t->window, &after);
+    if (!has_begin) {
+        after = INT64_MIN;
+    }
+    for (int64_t e = run->begin; e < run->begin + run->n; e++) {
+        bool is_old = true;
+        if (t->of_edges != NULL) {
+            int64_t at = t->of_edges[e];
+            is_old = at < run->time && (!has_begin || at > after);
+        }
+        if (is_old && t->of_nodes != NULL) {
+            int64_t at = t->of_nodes[graph_id(&p->g->indices, e)];
+            is_old = at < run->time && (!has_begin || at > after);
+        }
+        p->allowed.v[n] = e;
+        n += is_old;
+    }
+    *c = (struct candidates){ 0, n, p->allowed.v };
+    return GREBE_OK;
+}
+
+static grebe_status pick_some(struct graph_picker *p, const struct candidates *c, const struct graph_run *run, int64_t *out,
+                              int64_t *n_out, grebe_error *err)
+{
+    const struct graph_sampling *how = p->how;
+    int64_t k = run->fanout;
+    struct smallest s;
+    grebe_status st;
+    if (how->with_replacement) {
+        if (how->weights != NULL) {
+            return draw_by_weight(p, c, run->key, k, out, n_out, err);
+        }
+        *n_out = draw_alike(c, run->key, k, out);
+        return GREBE_OK;
+    }
+    if (how->is_by_source || how->weights != NULL) {
+        GREBE_TRY(smallest_begin(p, k, &s, err));
+        if (how->is_by_source) {
+            rank_by_source(p->g, how->weights, c, how->key, &s);
+        } else {
+            rank_by_weight(how->weights, c, run->key, &s);
+        }
+        *n_out = smallest_end(&s, out);
+        return GREBE_OK;
+    }
+    *n_out = k;
+    if (c->n <= MASK_MAX) {
+        floyd_mask(c, run->key, k, out);
+    } else if (k <= LINEAR_MAX) {
+        floyd_linear(c, run->key, k, out);
+    } else {
+        return floyd_hash(p, c, run->key, k, out, err);
+    }
+    return GREBE_OK;
+out:
+    return st;
+}
+
+grebe_status graph_pick(struct graph_picker *p, const struct graph_run *run, int64_t *out, int64_t *n_out, grebe_error *err)
+{
+    struct candidates c = { run->begin, run->n, NULL };
+    *n_out = 0;
+    if (run->n == 0 || run->fanout == 0) {
+        return GREBE_OK;
+    }
+    if (p->how->times != NULL) {
+        grebe_status st = keep_old(p, run, &c, err);
+        if (st != GREBE_OK || c.n == 0) {
+            return st;
+        }
+    }
+    if (run->fanout == GRAPH_FANOUT_ALL || (c.n <= run->fanout && !p->how->with_replacement)) {
+        *n_out = take_all(p->how->weights, &c, out);
+        return GREBE_OK;
+    }
+    return pick_some(p, &c, run, out, n_out, err);
+}
+
+void graph_picker_release(struct graph_picker *p)
+{
+    graph_array_release(p->g->ctx->a, &p->allowed);
+    graph_array_release(p->g->ctx->a, &p->table);
+}
