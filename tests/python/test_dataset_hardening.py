@@ -164,3 +164,20 @@ def test_cache_remove_takes_no_number_below_0_for_all(tmp_path):
     assert gd.load("csv", data_files=tmp_path / "x.csv", cache_dir=cache, split="train", num_proc=2**40)[0] == {"a": 1}
     with pytest.raises(ValueError, match="num_proc"):
         gd.load("csv", data_files=tmp_path / "x.csv", cache_dir=cache, num_proc=-1)
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("name", ["[t]", "test[1]", "*", "?", "a b", "a\nb", "..x", "...", "x" * 255, "☃" * 85, "a::b", "@x", "#x", "50%"])
+def test_folders_with_odd_names(tmp_path, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "t.csv").write_text("v\n1\n")
+    (tmp_path / "t1.csv").write_text("v\n2\n")
+    for _ in range(2):  # made, and found
+        assert gd.load(folder, split="train", cache_dir=tmp_path / "cache")[:] == {"v": [1]}
+    assert gd.load("csv", data_dir=folder, split="train", cache_dir=tmp_path / "cache")[:] == {"v": [1]}
+    assert list(gd.load(folder, split="train", streaming=True)) == [{"v": 1}]
+    rows(3).save_to_disk(folder / "saved")
+    assert len(gd.load_from_disk(folder / "saved")) == 3
