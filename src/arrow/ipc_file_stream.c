@@ -38,8 +38,9 @@ static grebe_status find_head(struct walk *w, uint64_t left, const unsigned char
     uint32_t need = st == GREBE_OK && got == len ? load_le32(w->head + 4) : UINT32_MAX;
     if (load_le32(w->head) == UINT32_MAX && need <= len - 8) {
         *out = w->head;
-    } else if (need <= HEAD_MAX - 8) {
-        w->head_len = need + 8;
+    }
+    if (need <= HEAD_MAX - 8) {
+        w->head_len = need + 8; /* heads of a stream are mostly of one length */
     }
     return st;
 }
