@@ -51,6 +51,17 @@ grebe_status ipc_file_open(const grebe_allocator *a, struct region *region, stru
  */
 grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced, struct ipc_file **out,
                                   grebe_error *err);
+/** Bytes of the region read another way than through it: at most len at offset, *got of them. */
+struct ipc_heads {
+    grebe_status (*read)(void *arg, uint64_t offset, void *dst, size_t len, size_t *got, grebe_error *err);
+    void *arg;
+};
+/**
+ * The same where the region is a mapped file: heads of messages are read, which costs less than a page of each that is
+ * touched for the first time. heads NULL: as above.
+ */
+grebe_status ipc_file_open_mapped(const grebe_allocator *a, struct region *region, const struct ipc_heads *heads,
+                                  bool *is_replaced, struct ipc_file **out, grebe_error *err);
 void ipc_file_close(struct ipc_file *f); /* NULL accepted; arrays stay valid */
 
 /**

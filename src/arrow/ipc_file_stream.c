@@ -6,9 +6,14 @@
 #include "base/checked.h"
 #include "base/endian.h"
 
+enum { HEAD_MIN = 512, HEAD_MAX = 4096 };
+
 /* A walk from message to message. */
 struct walk {
     struct ipc_file *f;
+    const struct ipc_heads *heads; /* NULL: heads are looked at where they lie */
+    size_t head_len;               /* so many bytes of a head are read: as the last one had */
+    unsigned char head[HEAD_MAX];
     uint64_t pos;
     size_t capacity; /* of f->batches */
     int64_t n_rows;
@@ -21,14 +26,37 @@ static grebe_status cut_off(const struct walk *w, const char *what, uint64_t nee
     return error_at(err, st, w->pos);
 }
 
+/* The head at w->pos, of which `left` bytes are there: read, or, a long one, where it lies. */
+static grebe_status find_head(struct walk *w, uint64_t left, const unsigned char **out, grebe_error *err)
+{
+    *out = (const unsigned char *)w->f->region->data + w->pos;
+    size_t len = w->head_len < left ? w->head_len : (size_t)left, got = 0;
+    if (w->heads == NULL || w->pos == 0 || len < 8 || len > HEAD_MAX) {
+        return GREBE_OK;
+    }
+    grebe_status st = w->heads->read(w->heads->arg, w->pos, w->head, len, &got, err);
+    uint32_t need = st == GREBE_OK && got == len ? load_le32(w->head + 4) : UINT32_MAX;
+    if (load_le32(w->head) == UINT32_MAX && need <= len - 8) {
+        *out = w->head;
+    }
+    if (need <= HEAD_MAX - 8) {
+        w->head_len = need + 8; /* heads of a stream are mostly of one length */
+    }
+    return st;
+}
+
 /* The next message, of which only the head is looked at. GREBE_END at the end. */
 static grebe_status next_message(struct walk *w, struct ipc_file_batch *b, struct ipc_incoming *m, grebe_error *err)
 {
-    const unsigned char *p = (const unsigned char *)w->f->region->data + w->pos;
+    const unsigned char *p = NULL;
     uint64_t left = w->f->region->len - w->pos;
     size_t prefix = 4;
     if (left == 0) {
         return GREBE_END; /* a stream may end without its mark */
+    }
+    grebe_status st = find_head(w, left, &p, err);
+    if (st != GREBE_OK) {
+        return st;
     }
     if (left >= 4 && load_le32(p) == UINT32_MAX) {
         prefix = 8;
@@ -46,13 +74,13 @@ static grebe_status next_message(struct walk *w, struct ipc_file_batch *b, struc
     *b = (struct ipc_file_batch){ w->pos, (uint32_t)(prefix + len), left - prefix - len, 0, IPC_UNCOMPRESSED };
     flatbuf_init(&m->fb, p + prefix, len);
     int64_t body_len = 0;
-    grebe_status st = ipc_message_decode(m, &body_len, err);
+    st = ipc_message_decode(m, &body_len, err);
     if (st == GREBE_OK && (uint64_t)body_len > b->body_len) {
         st = cut_off(w, "body", (uint64_t)body_len, err);
     }
     if (st == GREBE_OK) {
         m->body.region = w->f->region;
-        m->body.data = p + b->metadata_len;
+        m->body.data = (const unsigned char *)w->f->region->data + b->offset + b->metadata_len;
         m->body.len = (size_t)body_len;
         b->body_len = (uint64_t)body_len;
         w->pos += b->metadata_len + (uint64_t)body_len;
@@ -160,6 +188,12 @@ static grebe_status fit_batches(struct walk *w, grebe_error *err)
 grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *region, bool *is_replaced,
                                   struct ipc_file **out, grebe_error *err)
 {
+    return ipc_file_open_mapped(a, region, NULL, is_replaced, out, err);
+}
+
+grebe_status ipc_file_open_mapped(const grebe_allocator *a, struct region *region, const struct ipc_heads *heads,
+                                  bool *is_replaced, struct ipc_file **out, grebe_error *err)
+{
     grebe_status st = GREBE_OK;
     *out = NULL;
     *is_replaced = false;
@@ -167,7 +201,11 @@ grebe_status ipc_file_open_stream(const grebe_allocator *a, struct region *regio
     if (f == NULL) {
         return mem_fail(err, sizeof *f, "an Arrow stream");
     }
-    struct walk w = { f, 0, 0, 0 };
+    struct walk w;
+    memset(&w, 0, sizeof w);
+    w.f = f;
+    w.heads = heads;
+    w.head_len = HEAD_MIN;
     f->a = a;
     f->region = region_keep(region);
     f->footer_start = region->len;

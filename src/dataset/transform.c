@@ -68,6 +68,24 @@ grebe_status transform_arg_batch(struct transform *t, grebe_error *err)
                : GREBE_OK;
 }
 
+/* A file that the set reads would be taken for the result, or be written over while it is read. */
+static grebe_status check_not_read(const grebe_dataset *ds, const char *path, grebe_error *err)
+{
+    struct io_store *store = NULL;
+    struct io_info target, info;
+    grebe_status st = io_local_new(ds->ctx, &store, err);
+    if (st == GREBE_OK && io_stat(store, path, &target, NULL) == GREBE_OK) {
+        for (size_t i = 0; i < ds->n_files && st == GREBE_OK; i++) {
+            if (io_stat(store, ds->files[i], &info, NULL) == GREBE_OK && info.id.device == target.id.device &&
+                info.id.inode == target.id.inode) {
+                st = GREBE_FAIL(err, GREBE_EINVAL, "cache file \"%.200s\": this data set reads it: give another name", path);
+            }
+        }
+    }
+    io_store_free(store);
+    return st;
+}
+
 grebe_status transform_path(struct transform *t, const char *given, const char *suffix, const char **out,
                             grebe_error *err)
 {
@@ -91,8 +109,14 @@ grebe_status transform_path(struct transform *t, const char *given, const char *
         int n = slash != NULL ? (int)(slash - ds->files[0] + 1) : 0;
         st = buf_printf(&t->path, err, "%.*scache-%s%s.arrow", n, ds->files[0], t->fingerprint, suffix);
     }
+    if (st == GREBE_OK && buf_text(&t->path) == NULL) {
+        st = mem_fail(err, t->path.len, "a path");
+    }
+    if (st == GREBE_OK && given != NULL) {
+        st = check_not_read(ds, buf_text(&t->path), err);
+    }
     *out = st == GREBE_OK ? buf_text(&t->path) : NULL;
-    return st == GREBE_OK && *out == NULL ? mem_fail(err, t->path.len, "a path") : st;
+    return st;
 }
 
 bool transform_finds(const struct transform *t, const char *path)

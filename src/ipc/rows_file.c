@@ -124,8 +124,16 @@ static grebe_status plan_columns(struct opened *o, const struct ArrowSchema *typ
     return GREBE_OK;
 }
 
-static grebe_status open_region(struct opened *o, grebe_error *err)
+static grebe_status read_head(void *arg, uint64_t offset, void *dst, size_t len, size_t *got, grebe_error *err)
 {
+    struct io_file *file = arg;
+    return file->ops->read_some(file, offset, dst, len, got, err);
+}
+
+/* file: what the region is the map of; NULL: it is memory. */
+static grebe_status open_region(struct opened *o, struct io_file *file, grebe_error *err)
+{
+    const struct ipc_heads heads = { read_head, file };
     const grebe_allocator *a = o->head.ctx->a;
     struct ArrowSchema types = { 0 };
     bool is_replaced = false;
@@ -133,7 +141,7 @@ static grebe_status open_region(struct opened *o, grebe_error *err)
     if (ipc_file_sniff(o->region->data, o->region->len)) {
         st = ipc_file_open(a, o->region, &o->file, err);
     } else {
-        st = ipc_file_open_stream(a, o->region, &is_replaced, &o->file, err);
+        st = ipc_file_open_mapped(a, o->region, file != NULL ? &heads : NULL, &is_replaced, &o->file, err);
     }
     if (is_replaced) {
         st = hold_batches(o, &types, err);
@@ -150,7 +158,15 @@ static grebe_status open_region(struct opened *o, grebe_error *err)
     return st;
 }
 
-static grebe_status map_file(struct opened *o, bool in_memory, grebe_error *err)
+static grebe_status open_bytes(struct opened *o, struct io_file *file, grebe_error *err)
+{
+    if (o->region->len == 0) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
+    }
+    return open_region(o, file, err);
+}
+
+static grebe_status open_file(struct opened *o, bool in_memory, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_store *store = NULL;
@@ -168,6 +184,7 @@ static grebe_status map_file(struct opened *o, bool in_memory, grebe_error *err)
             GREBE_TRY(region_new(o->head.ctx->a, 0, &o->region, err));
         }
     }
+    st = open_bytes(o, in_memory ? NULL : file, err);
 out:
     io_close(file);
     io_store_free(store);
@@ -193,14 +210,10 @@ static grebe_status open_named(grebe_context *ctx, const char *path, struct regi
     }
     if (region != NULL) {
         o->region = region_keep(region);
+        GREBE_TRY(open_bytes(o, NULL, err));
     } else {
-        GREBE_TRY(map_file(o, in_memory, err));
+        GREBE_TRY(open_file(o, in_memory, err));
     }
-    if (o->region->len == 0) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "no Arrow file: it is empty");
-        goto out;
-    }
-    GREBE_TRY(open_region(o, err));
     *out = &o->head;
     o = NULL;
 out:

@@ -10,6 +10,41 @@ enum { WALK_DEPTH_MAX = 64, WALK_FILES_MAX = 1 << 22 };
 
 bool load_glob_has_magic(const char *pattern) { return strpbrk(pattern, "*?[") != NULL; }
 
+grebe_status load_glob_escape(struct buf *out, const char *path, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (const char *p = path; *p != '\0' && st == GREBE_OK;) {
+        size_t plain = strcspn(p, "*?[");
+        st = buf_put(out, p, plain, err);
+        p += plain;
+        if (st == GREBE_OK && *p != '\0') {
+            st = buf_printf(out, err, "[%c]", *p++);
+        }
+    }
+    return st;
+}
+
+/* What a pattern says before its first character that stands for others, as it is in a path; where that character is. */
+static const char *plain_begin(struct arena *ar, const char *pattern, const char **magic)
+{
+    char *out = arena_alloc(ar, strlen(pattern) + 1);
+    size_t n = 0;
+    const char *p = pattern;
+    while (out != NULL && *p != '\0') {
+        bool is_escaped = p[0] == '[' && p[1] != '\0' && strchr("*?[", p[1]) != NULL && p[2] == ']';
+        if (!is_escaped && strchr("*?[", *p) != NULL) {
+            break;
+        }
+        out[n++] = p[is_escaped];
+        p += is_escaped ? 3 : 1;
+    }
+    if (out != NULL) {
+        out[n] = '\0';
+        *magic = p;
+    }
+    return out;
+}
+
 /* ---- one part against a name ---- */
 
 /* A character of a name: one code point, or one byte that is none. */
@@ -270,27 +305,33 @@ static grebe_status check_pattern(const char *pattern, int *depth, const char *m
     return GREBE_OK;
 }
 
-grebe_status load_glob(struct arena *ar, struct io_store *store, const char *pattern, struct load_files *out, grebe_error *err)
+/* The file of that path, where there is one. */
+static grebe_status put_file(struct arena *ar, struct io_store *store, const char *path, struct load_files *out, grebe_error *err)
 {
     struct io_info info;
+    struct load_file f = { arena_str(ar, path, strlen(path)), 0, 0 };
+    if (f.path == NULL) {
+        return mem_fail(err, strlen(path), "a path");
+    }
+    return io_stat(store, path, &info, NULL) == GREBE_OK && info.kind == IO_FILE ? load_files_put(ar, out, &f, err) : GREBE_OK;
+}
+
+grebe_status load_glob(struct arena *ar, struct io_store *store, const char *pattern, struct load_files *out, grebe_error *err)
+{
     struct load_files all = { NULL, 0, 0 };
+    const char *magic = NULL, *begin = plain_begin(ar, pattern, &magic);
     *out = (struct load_files){ NULL, 0, 0 };
-    if (!load_glob_has_magic(pattern)) {
-        grebe_status st = io_stat(store, pattern, &info, NULL);
-        struct load_file f = { arena_str(ar, pattern, strlen(pattern)), 0, 0 };
-        if (f.path == NULL) {
-            return mem_fail(err, strlen(pattern), "a path");
-        }
-        return st == GREBE_OK && info.kind == IO_FILE ? load_files_put(ar, out, &f, err) : GREBE_OK;
+    if (begin == NULL) {
+        return mem_fail(err, strlen(pattern), "a path");
+    }
+    if (*magic == '\0') {
+        return put_file(ar, store, begin, out, err);
     }
     int depth = 0;
-    const char *magic = strpbrk(pattern, "*?["), *root_end = magic;
     grebe_status st = check_pattern(pattern, &depth, magic, err);
-    while (root_end > pattern && root_end[-1] != '/') {
-        root_end--;
-    }
-    size_t root_len = (size_t)(root_end - pattern);
-    const char *root = arena_str(ar, pattern, root_len > 1 ? root_len - 1 : root_len);
+    const char *slash = strrchr(begin, '/');
+    size_t root_len = slash != NULL ? (size_t)(slash - begin) + 1 : 0;
+    const char *root = arena_str(ar, begin, root_len > 1 ? root_len - 1 : root_len);
     if (st == GREBE_OK && root == NULL) {
         st = mem_fail(err, root_len, "a path");
     }

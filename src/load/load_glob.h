@@ -8,6 +8,7 @@
  */
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "io/io.h"
 
 /** A file that was found. */
@@ -24,6 +25,8 @@ struct load_files {
 
 /** '*', '?' or '[' somewhere. */
 bool load_glob_has_magic(const char *pattern);
+/** A path as a pattern that it alone fits, behind what the buffer holds: "a[1]" is "a[[]1]". */
+grebe_status load_glob_escape(struct buf *out, const char *path, grebe_error *err);
 /** Whether the path (from the root) fits the pattern (absolute). */
 bool load_glob_matches(const char *pattern, const char *path);
 

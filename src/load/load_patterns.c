@@ -212,12 +212,13 @@ struct look {
     grebe_error *err;
 };
 
-static const char *join(struct arena *ar, const char *base, const char *rest)
+/* A pattern below a folder, whose own name stands for itself. */
+static const char *pattern_below(struct arena *ar, const char *base, const char *rest)
 {
     struct buf b = BUF_INIT(ar->a);
     const char *out = NULL;
     bool has_slash = base[0] != '\0' && base[strlen(base) - 1] == '/';
-    if (buf_printf(&b, NULL, "%s%s%s", base, has_slash ? "" : "/", rest) == GREBE_OK) {
+    if (load_glob_escape(&b, base, NULL) == GREBE_OK && buf_printf(&b, NULL, "%s%s", has_slash ? "" : "/", rest) == GREBE_OK) {
         out = arena_str(ar, (const char *)b.data, b.len);
     }
     buf_release(&b);
@@ -227,7 +228,7 @@ static const char *join(struct arena *ar, const char *base, const char *rest)
 /* word: stands in every path that fits, NULL: none is known. Few paths have it, and to look for it costs little. */
 static grebe_status finds_any(const struct look *l, const char *pattern, const char *word, bool *out)
 {
-    const char *full = join(l->ar, l->base, pattern);
+    const char *full = pattern_below(l->ar, l->base, pattern);
     size_t base_len = strlen(l->base);
     *out = false;
     if (full == NULL) {
@@ -381,7 +382,7 @@ static grebe_status add_shard_split(const struct look *l, const char *name, size
 static grebe_status by_shards(const struct look *l, struct load_pattern_set *out)
 {
     grebe_status st = GREBE_OK;
-    const char *full = join(l->ar, l->base, SHARDED);
+    const char *full = pattern_below(l->ar, l->base, SHARDED);
     out->splits = arena_array(l->ar, l->all->n, sizeof *out->splits);
     if (full == NULL || out->splits == NULL) {
         return no_memory(l->err);
@@ -430,7 +431,7 @@ grebe_status load_patterns_default(struct arena *ar, struct io_store *store, con
 static grebe_status absolute_pattern(struct arena *ar, const char *base, const char *pattern, const char **out, grebe_error *err)
 {
     struct buf b = BUF_INIT(ar->a);
-    const char *joined = pattern[0] == '/' ? pattern : join(ar, base, pattern);
+    const char *joined = pattern[0] == '/' ? pattern : pattern_below(ar, base, pattern);
     grebe_status st = joined != NULL ? path_normalize(&b, joined, err) : no_memory(err);
     if (st == GREBE_OK) {
         *out = arena_str(ar, (const char *)b.data, b.len);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "feature/feature_internal.h"
 #include "wire/json_python.h"
 
@@ -36,6 +37,8 @@ static grebe_status arena_text(struct load_plan *p, struct buf *b, const char **
     *out = text != NULL ? arena_str(&p->arena, text, b->len) : NULL;
     return *out != NULL ? GREBE_OK : no_memory(err);
 }
+
+enum { NAME_MAX_BYTES = 160 };
 
 /* The folder from the root of the file system: base, or rest below it. */
 static grebe_status absolute_folder(struct load_plan *p, const char *base, const char *rest, const char **out, grebe_error *err)
@@ -85,6 +88,9 @@ grebe_status load_dataset_name(struct buf *dst, const char *folder, grebe_error 
     grebe_status st = feature_snake_case(dst, folder, err);
     if (st == GREBE_OK) {
         lower_latin(dst, from);
+        if (dst->len - from > NAME_MAX_BYTES) { /* split and shard come behind it in names of files; the path's hash tells it from others */
+            dst->len = from + utf8_valid_prefix(dst->data + from, NAME_MAX_BYTES);
+        }
     }
     return st;
 }

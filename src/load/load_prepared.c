@@ -101,7 +101,11 @@ out:
 static grebe_status corrupt(const char *what, grebe_error *err) { return GREBE_FAIL(err, GREBE_ECORRUPT, "%s", what); }
 
 /* A name becomes a part of a path. */
-static bool is_file_name(const char *name) { return name[0] != '\0' && strchr(name, '/') == NULL && name[0] != '.'; }
+/* Of a folder called "...", too; what leads out of the folder is none. */
+static bool is_file_name(const char *name)
+{
+    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
 
 static grebe_status read_split(struct prepared *p, const char *dataset_name, const struct json_member *m,
                                struct prepared_split *out, grebe_error *err)

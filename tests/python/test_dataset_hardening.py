@@ -164,3 +164,33 @@ def test_cache_remove_takes_no_number_below_0_for_all(tmp_path):
     assert gd.load("csv", data_files=tmp_path / "x.csv", cache_dir=cache, split="train", num_proc=2**40)[0] == {"a": 1}
     with pytest.raises(ValueError, match="num_proc"):
         gd.load("csv", data_files=tmp_path / "x.csv", cache_dir=cache, num_proc=-1)
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("name", ["[t]", "test[1]", "*", "?", "a b", "a\nb", "..x", "...", "x" * 255, "☃" * 85, "a::b", "@x", "#x", "50%"])
+def test_folders_with_odd_names(tmp_path, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "t.csv").write_text("v\n1\n")
+    (tmp_path / "t1.csv").write_text("v\n2\n")
+    for _ in range(2):  # made, and found
+        assert gd.load(folder, split="train", cache_dir=tmp_path / "cache")[:] == {"v": [1]}
+    assert gd.load("csv", data_dir=folder, split="train", cache_dir=tmp_path / "cache")[:] == {"v": [1]}
+    assert list(gd.load(folder, split="train", streaming=True)) == [{"v": 1}]
+    rows(3).save_to_disk(folder / "saved")
+    assert len(gd.load_from_disk(folder / "saved")) == 3
+
+
+def test_a_cache_file_that_the_set_reads_is_refused(tmp_path):
+    rows(5).save_to_disk(tmp_path / "s")
+    first = gd.load_from_disk(tmp_path / "s").map(lambda r: {"z": 1}, cache_file_name=tmp_path / "x.arrow")
+    os.symlink(tmp_path / "x.arrow", tmp_path / "y.arrow")
+    for name in ("x.arrow", "y.arrow"):
+        for call in (lambda n: first.map(lambda r: {"w": 2}, cache_file_name=n), lambda n: first.filter("a > 1", cache_file_name=n),
+                     lambda n: first.map(lambda r: {"w": 2}, cache_file_name=n, load_from_cache_file=False),
+                     lambda n: first.shuffle(seed=1, indices_cache_file_name=n), lambda n: first.sort("a", indices_cache_file_name=n)):
+            with pytest.raises(grebe.InvalidArgument, match="this data set reads it"):
+                call(tmp_path / name)
+    assert first["z"][:] == [1] * 5

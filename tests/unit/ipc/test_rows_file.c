@@ -221,6 +221,72 @@ static void opens_many_batches_by_their_heads(void **state)
     assert_true(took < 0.05); /* the aim is 2 ms on a quiet machine */
 }
 
+/* A stream of n_columns of int8, three batches of five rows: heads of few bytes or of many. */
+static struct buf wide_stream(int64_t n_columns)
+{
+    grebe_error err;
+    const grebe_allocator *a = mem_system();
+    struct ArrowSchema schema;
+    struct buf bytes = BUF_INIT(a);
+    struct ipc_writer *w = NULL;
+    struct ArrowArray *columns = calloc((size_t)n_columns, sizeof *columns);
+    assert_ok(schema_new(a, "+s", "", false, n_columns, &schema, &err));
+    for (int64_t c = 0; c < n_columns; c++) {
+        assert_ok(schema_new(a, "c", "n", true, 0, schema.children[c], &err));
+    }
+    assert_ok(ipc_writer_new(a, &schema, NULL, ipc_sink_buf, &bytes, &w, &err));
+    for (int b = 0; b < 3; b++) {
+        struct ArrowArray rows;
+        for (int64_t c = 0; c < n_columns; c++) {
+            void *p = NULL;
+            assert_ok(array_new(a, 5, 2, 0, &columns[c], &err));
+            assert_ok(array_alloc_buffer(a, &columns[c], 1, 5, &p, &err));
+            memset(p, b + (int)c, 5);
+        }
+        assert_ok(array_struct(a, 5, columns, (size_t)n_columns, &rows, &err));
+        assert_ok(ipc_writer_write(w, &rows, &err));
+        array_release(&rows);
+    }
+    assert_ok(ipc_writer_finish(w, &err));
+    ipc_writer_free(w);
+    schema_release(&schema);
+    free(columns);
+    return bytes;
+}
+
+/* Heads that are read and heads that are looked at in memory say the same, whole or cut off. */
+static void reads_heads_of_any_length(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err, other;
+    char path[512];
+    static const int64_t widths[] = { 1, 12, 30, 100, 300 };
+    snprintf(path, sizeof path, "%s/wide.arrow", f->folder);
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        struct buf bytes = wide_stream(widths[k]);
+        size_t step = bytes.len / 150 + 1;
+        for (size_t len = bytes.len; len > 0; len = len > step ? len - step : 0) {
+            struct rows_file *mapped = NULL, *read = NULL;
+            int64_t n_mapped = 0, n_read = 0;
+            test_write_file(path, bytes.data, len);
+            grebe_status st = rows_file_open(f->ctx, path, false, &mapped, &err);
+            assert_int_equal(rows_file_open(f->ctx, path, true, &read, &other), st);
+            if (st == GREBE_OK) {
+                assert_int_equal(mapped->n_batches, read->n_batches);
+                assert_ok(read_everything(mapped, &n_mapped, &err));
+                assert_ok(read_everything(read, &n_read, &err));
+                assert_int_equal(n_mapped, n_read);
+                assert_true(len < bytes.len || n_read == 15);
+            } else {
+                assert_string_equal(err.message, other.message);
+            }
+            rows_file_drop(mapped);
+            rows_file_drop(read);
+        }
+        buf_release(&bytes);
+    }
+}
+
 static void gives_memory_back_when_it_fails(void **state)
 {
     (void)state;
@@ -259,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_the_place_of_a_cut, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(decodes_dictionaries_that_change, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(opens_many_batches_by_their_heads, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(reads_heads_of_any_length, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(gives_memory_back_when_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

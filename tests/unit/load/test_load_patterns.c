@@ -224,6 +224,17 @@ static void test_split_grammar__wrong__refused(void **state)
     refuse_split("train[1_:2]", GREBE_EINVAL, "expected name");
 }
 
+static void test_glob_escape__path__fits_itself_alone(void **state)
+{
+    struct buf b = BUF_INIT(mem_system());
+    (void)state;
+    assert_ok(load_glob_escape(&b, "/a[1]/b*?[", &err));
+    assert_string_equal(buf_text(&b), "/a[[]1]/b[*][?][[]");
+    assert_true(load_glob_matches(buf_text(&b), "/a[1]/b*?["));
+    assert_false(load_glob_matches(buf_text(&b), "/a1/bxyz"));
+    buf_release(&b);
+}
+
 static void refuse_files(const char *json, const char *fragment)
 {
     struct arena ar = ARENA_INIT(mem_system());
@@ -388,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_split_grammar__wrong__refused),
         cmocka_unit_test(test_data_files__wrong_forms__refused),
         cmocka_unit_test(test_glob__sets_and_stars__as_fnmatch),
+        cmocka_unit_test(test_glob_escape__path__fits_itself_alone),
         cmocka_unit_test(test_card__configs__default_and_errors),
         cmocka_unit_test(test_card__wrong__refused),
         cmocka_unit_test(test_card__info__newer_head_over_older_file),
