@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What odd use of data sets must not break: clear errors, no crash, no wrong rows without a word."""
 
+import io
 import os
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -194,3 +197,40 @@ def test_a_cache_file_that_the_set_reads_is_refused(tmp_path):
             with pytest.raises(grebe.InvalidArgument, match="this data set reads it"):
                 call(tmp_path / name)
     assert first["z"][:] == [1] * 5
+
+
+# ---- archives
+
+
+def tar_of(path, *names):
+    with tarfile.open(path, "w") as t:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            t.addfile(member, io.BytesIO(name[-5:-4].encode()))
+    return str(path)
+
+
+def zip_of(path, **members):
+    with zipfile.ZipFile(path, "w") as z:
+        for name, text in members.items():
+            z.writestr(name, text)
+    return str(path)
+
+
+def test_members_below_a_dot_are_data(tmp_path):
+    """`tar cf x.tar .` names each member "./…"."""
+    path = tar_of(tmp_path / "x.tar", "./a.txt", "./.b.txt", "./__c.txt", ".d/e.txt", "../../f.txt", "/g.txt")
+    want = [("./a", "a"), (".d/e", "e"), ("../../f", "f"), ("/g", "g")]
+    made = gd.load("webdataset", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert [(r["__key__"], r["txt"]) for r in made] == want
+    assert [(r["__key__"], r["txt"]) for r in gd.load("webdataset", data_files=path, split="train", streaming=True)] == want
+
+
+def test_members_of_zip_below_a_dot_are_data(tmp_path):
+    path = zip_of(tmp_path / "x.zip", **{"./a.csv": "v\n1\n", "../../b.csv": "v\n2\n", "/c.csv": "v\n3\n", ".d.csv": "v\n4\n", "__M/e.csv": "v\n5\n"})
+    made = gd.load("csv", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert sorted(made["v"][:]) == [1, 2, 3]
+    path = zip_of(tmp_path / "i.zip", **{"./a/x.png": "1", "./b/y.png": "2", "__MACOSX/a/x.png": "3"})
+    made = gd.load("imagefolder", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert len(made) == 2 and made.features["label"].names == ["a", "b"]
