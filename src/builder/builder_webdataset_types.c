@@ -120,6 +120,9 @@ grebe_status webdataset_open_tar(struct builder_base *b, const char *path, struc
     struct region *bytes = NULL, *content = NULL;
     grebe_status st = builder_map(b, path, &bytes, err);
     st = st == GREBE_OK ? builder_expand(b->b.ctx, path, bytes, &content, err) : st;
+    if (st == GREBE_OK && content->len == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a tar archive, found an empty file", path);
+    }
     if (st == GREBE_OK) {
         st = archive_open(b->b.ctx->a, content, out, err);
         st = st == GREBE_OK ? st : error_wrap(err, st, "%s", path);

@@ -234,3 +234,16 @@ def test_members_of_zip_below_a_dot_are_data(tmp_path):
     path = zip_of(tmp_path / "i.zip", **{"./a/x.png": "1", "./b/y.png": "2", "__MACOSX/a/x.png": "3"})
     made = gd.load("imagefolder", data_files=path, split="train", cache_dir=tmp_path / "cache")
     assert len(made) == 2 and made.features["label"].names == ["a", "b"]
+
+
+# ---- content that is not what it is said to be
+
+
+@pytest.mark.parametrize("kind, content", [
+    ("csv", "a\n1\n".encode("utf-16")), ("csv", b"\xff,b\n1,2\n"), ("csv", b"a\0,b\n1,2\n"), ("csv", b""), ("webdataset", b""), ("parquet", b""),
+    ("arrow", b"")])
+def test_content_that_is_none_of_its_kind(tmp_path, kind, content):
+    (tmp_path / "x").write_bytes(content)
+    for streaming in (False, True):
+        with pytest.raises(grebe.Corrupt, match="x"):
+            list(gd.load(kind, data_files=tmp_path / "x", split="train", cache_dir=tmp_path / "cache", streaming=streaming))
