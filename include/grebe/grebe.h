@@ -14,6 +14,7 @@
 #include "grebe/dataset.h"
 #include "grebe/dataset_load.h"
 #include "grebe/gitvdb.h"
+#include "grebe/graph.h"
 #include "grebe/hdf5.h"
 #include "grebe/iterable.h"
 #include "grebe/packed.h"

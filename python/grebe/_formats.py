@@ -334,11 +334,12 @@ class LazyColumns(collections.abc.MutableMapping):
         self._set = ()
 
     def __getitem__(self, name):
-        if name in self._done:
-            return self._done[name]
+        done = self._done
+        if name in done:
+            return done[name]
         if name not in self._names:
             raise KeyError(f"{name!r}: there are the columns {list(self)}")
-        value = self._done[name] = self._read(name, *self._place)
+        value = done[name] = self._read(name, *self._place)
         return value
 
     def __setitem__(self, name, value):

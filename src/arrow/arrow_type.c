@@ -166,7 +166,7 @@ grebe_status arrow_type_of(const struct ArrowSchema *schema, struct arrow_type *
     bool is_known = false;
     for (size_t i = 0; i < sizeof simple_formats / sizeof simple_formats[0]; i++) {
         const struct simple_format *s = &simple_formats[i];
-        if (strcmp(f, s->format) == 0) {
+        if (f[0] == s->format[0] && strcmp(f, s->format) == 0) {
             out->kind = (enum arrow_kind)s->kind;
             out->byte_width = s->width;
             out->unit = (enum arrow_unit)s->unit;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/graph_random.h"
+#include "graph/graph_smallest.h"
 
 enum { MASK_MAX = 64, LINEAR_MAX = 24 };
 
@@ -85,108 +86,6 @@ static grebe_status floyd_hash(struct graph_picker *p, const struct candidates *
         out[i] = candidate(c, t);
     }
     return GREBE_OK;
-}
-
-/* ---- the k smallest keys ---- */
-
-struct ranked {
-    double rank;
-    int64_t edge;
-};
-
-static inline bool is_after(struct ranked a, struct ranked b)
-{
-    return a.rank > b.rank || (a.rank == b.rank && a.edge > b.edge);
-}
-
-static void sift_down(struct ranked *heap, int64_t n, int64_t at)
-{
-    struct ranked x = heap[at];
-    for (int64_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
-        if (child + 1 < n && is_after(heap[child + 1], heap[child])) {
-            child++;
-        }
-        if (!is_after(heap[child], x)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = x;
-}
-
-/* In the order of the list until there are k, from then on a heap with the largest in front. */
-struct smallest {
-    struct ranked *heap;
-    int64_t n, k;
-    double limit; /* what is not below it is not taken */
-};
-
-static inline void smallest_add(struct smallest *s, double rank, int64_t edge)
-{
-    if (s->n < s->k) {
-        s->heap[s->n++] = (struct ranked){ rank, edge };
-        if (s->n < s->k) {
-            return;
-        }
-        for (int64_t i = s->k / 2; i-- > 0;) {
-            sift_down(s->heap, s->k, i);
-        }
-    } else {
-        s->heap[0] = (struct ranked){ rank, edge };
-        sift_down(s->heap, s->k, 0);
-    }
-    s->limit = s->heap[0].rank;
-}
-
-static grebe_status smallest_begin(struct graph_picker *p, int64_t k, struct smallest *s, grebe_error *err)
-{
-    grebe_status st = graph_array_room(p->g->ctx->a, &p->table, 2 * k, err);
-    if (st == GREBE_OK) {
-        *s = (struct smallest){ (struct ranked *)(void *)p->table.v, 0, k, INFINITY };
-    }
-    return st;
-}
-
-static int64_t smallest_end(const struct smallest *s, int64_t *out)
-{
-    for (int64_t i = 0; i < s->n; i++) {
-        out[i] = s->heap[i].edge;
-    }
-    return s->n;
-}
-
-/* Exact sampling one after another with the weights: the k smallest of Exp(1) / weight (Efraimidis and Spirakis 2006). */
-static void rank_by_weight(const struct graph_weights *w, const struct candidates *c, uint64_t key, struct smallest *s)
-{
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t edge = candidate(c, i);
-        double weight = graph_weight(w, edge);
-        double u = graph_unit(graph_draw(key, (uint64_t)i));
-        /* -log(u) >= 1 - u: most of a long list need no logarithm */
-        if (weight > 0.0 && 1.0 - u < s->limit * weight) {
-            double rank = -log(u) / weight;
-            if (rank < s->limit) {
-                smallest_add(s, rank, edge);
-            }
-        }
-    }
-}
-
-static void rank_by_source(const struct graph_csc *g, const struct graph_weights *w, const struct candidates *c, uint64_t key,
-                           struct smallest *s)
-{
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t edge = candidate(c, i);
-        float r = graph_source_number(key, graph_id(&g->indices, edge));
-        if (w != NULL) {
-            double weight = graph_weight(w, edge);
-            r = weight <= 0.0 ? INFINITY : w->type == GRAPH_WEIGHTS_F64 ? (float)((double)r / weight) : r / (float)weight;
-        }
-        if ((double)r < s->limit) {
-            smallest_add(s, (double)r, edge);
-        }
-    }
 }
 
 /* ---- everything, and with replacement ---- */
@@ -274,13 +173,109 @@ static grebe_status keep_old(struct graph_picker *p, const struct graph_run *run
     return GREBE_OK;
 }
 
+/* ---- the k smallest ranks, in float32, ties by position ---- */
+
+enum { CHUNK = 64 };
+
+static inline uint64_t rank_key(float rank, int64_t i)
+{
+    uint32_t bits; /* ordered as the numbers are, which are not below 0 */
+    memcpy(&bits, &rank, sizeof bits);
+    return (uint64_t)bits << 32 | (uint64_t)i;
+}
+
+/* Values of a long list that are needed two chunks from now. */
+static inline void prefetch_chunk(const void *values, size_t width, const struct candidates *c, int64_t first)
+{
+    if (c->list == NULL && c->n - first > 2 * CHUNK) {
+        graph_prefetch((const char *)values + (size_t)(c->begin + first + 2 * CHUNK) * width, CHUNK * width);
+    }
+}
+
+/* Exact sampling one after another with the weights: the k smallest of Exp(1) / weight (Efraimidis and Spirakis 2006). */
+static void rank_by_weight(const struct graph_weights *w, const struct candidates *c, uint64_t key, struct graph_smallest *s)
+{
+    double u[CHUNK], weight[CHUNK];
+    int64_t at[CHUNK];
+    for (int64_t first = 0; first < c->n; first += CHUNK) {
+        int64_t end = min_i64(first + CHUNK, c->n), n = 0;
+        double limit = graph_smallest_limit(s);
+        prefetch_chunk(w->values, graph_weights_width(w), c, first);
+        /* -log(u) >= 1 - u: most of a long list need no logarithm */
+        for (int64_t i = first; i < end; i++) {
+            u[n] = graph_unit(graph_draw(key, (uint64_t)i));
+            weight[n] = graph_weight(w, candidate(c, i));
+            at[n] = i;
+            n += weight[n] > 0.0 && 1.0 - u[n] <= limit * weight[n];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            graph_smallest_add(s, rank_key((float)(graph_exponential(u[i]) / weight[i]), at[i]));
+        }
+    }
+}
+
+/* Numbers of the sources, the same for every list that they are in. */
+static void rank_by_source(const struct graph_csc *g, const struct graph_weights *w, const struct candidates *c, uint64_t key,
+                           struct graph_smallest *s)
+{
+    uint64_t keys[CHUNK];
+    for (int64_t first = 0; first < c->n; first += CHUNK) {
+        int64_t end = min_i64(first + CHUNK, c->n), n = 0;
+        uint64_t limit = s->limit;
+        prefetch_chunk(g->indices.data, g->indices.is_wide ? 8 : 4, c, first);
+        if (w != NULL) {
+            prefetch_chunk(w->values, graph_weights_width(w), c, first);
+        }
+        for (int64_t i = first; i < end; i++) {
+            int64_t edge = candidate(c, i);
+            float r = graph_source_number(key, graph_id(&g->indices, edge));
+            if (w != NULL) {
+                double weight = graph_weight(w, edge);
+                float rank = w->type == GRAPH_WEIGHTS_F64 ? (float)((double)r / weight) : r / (float)weight;
+                r = weight > 0.0 ? rank : INFINITY;
+            }
+            keys[n] = rank_key(r, i);
+            n += keys[n] < limit && r < INFINITY;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            graph_smallest_add(s, keys[i]);
+        }
+    }
+}
+
+static grebe_status pick_smallest(struct graph_picker *p, const struct candidates *c, const struct graph_run *run, int64_t *out,
+                                  int64_t *n_out, grebe_error *err)
+{
+    const struct graph_sampling *how = p->how;
+    struct graph_smallest s;
+    grebe_status st;
+    if (c->n > UINT32_MAX) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "a node with %lld edges: at most 2^32 - 1 can be ranked", (long long)c->n);
+    }
+    GREBE_TRY(graph_array_room(p->g->ctx->a, &p->table, run->fanout, err));
+    graph_smallest_begin(&s, (uint64_t *)p->table.v, run->fanout);
+    if (how->is_by_source) {
+        rank_by_source(p->g, how->weights, c, how->key, &s);
+    } else {
+        rank_by_weight(how->weights, c, run->key, &s);
+    }
+    if (s.keys[s.k - 1] == UINT64_MAX || s.keys[0] == UINT64_MAX) { /* fewer than k can be picked */
+        *n_out = take_all(how->weights, c, out);
+        return GREBE_OK;
+    }
+    for (int64_t i = 0; i < s.k; i++) {
+        out[i] = candidate(c, (int64_t)(s.keys[i] & UINT32_MAX));
+    }
+    *n_out = s.k;
+out:
+    return st;
+}
+
 static grebe_status pick_some(struct graph_picker *p, const struct candidates *c, const struct graph_run *run, int64_t *out,
                               int64_t *n_out, grebe_error *err)
 {
     const struct graph_sampling *how = p->how;
     int64_t k = run->fanout;
-    struct smallest s;
-    grebe_status st;
     if (how->with_replacement) {
         if (how->weights != NULL) {
             return draw_by_weight(p, c, run->key, k, out, n_out, err);
@@ -289,14 +284,7 @@ static grebe_status pick_some(struct graph_picker *p, const struct candidates *c
         return GREBE_OK;
     }
     if (how->is_by_source || how->weights != NULL) {
-        GREBE_TRY(smallest_begin(p, k, &s, err));
-        if (how->is_by_source) {
-            rank_by_source(p->g, how->weights, c, how->key, &s);
-        } else {
-            rank_by_weight(how->weights, c, run->key, &s);
-        }
-        *n_out = smallest_end(&s, out);
-        return GREBE_OK;
+        return pick_smallest(p, c, run, out, n_out, err);
     }
     *n_out = k;
     if (c->n <= MASK_MAX) {
@@ -307,8 +295,6 @@ static grebe_status pick_some(struct graph_picker *p, const struct candidates *c
         return floyd_hash(p, c, run->key, k, out, err);
     }
     return GREBE_OK;
-out:
-    return st;
 }
 
 grebe_status graph_pick(struct graph_picker *p, const struct graph_run *run, int64_t *out, int64_t *n_out, grebe_error *err)

@@ -8,6 +8,7 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 
@@ -26,6 +27,24 @@ static inline uint64_t graph_below(uint64_t x, uint64_t n)
 
 /** In (0, 1], from the upper 53 bits. */
 static inline double graph_unit(uint64_t x) { return (double)((x >> 11) + 1) * 0x1p-53; }
+
+/**
+ * -log(u) of a number in (0, 1], to 1e-9 of itself: the same on every machine, which no library promises of its own.
+ * u = m 2^e with m near 1; log m = 2 atanh((m - 1) / (m + 1)).
+ */
+static inline double graph_exponential(double u)
+{
+    uint64_t bits;
+    memcpy(&bits, &u, sizeof bits);
+    uint64_t shifted = bits - UINT64_C(0x3fe6a09e667f3bcd); /* bits of sqrt(1/2) */
+    int64_t e = (int64_t)shifted >> 52;
+    bits -= (uint64_t)e << 52;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    double s = (m - 1.0) / (m + 1.0), s2 = s * s;
+    double sum = 1.0 + s2 * (1.0 / 3 + s2 * (1.0 / 5 + s2 * (1.0 / 7 + s2 * (1.0 / 9 + s2 * (1.0 / 11)))));
+    return -((double)e * 0.69314718055994530942 + 2.0 * s * sum);
+}
 
 /** First output of PCG32 (XSH-RR 64/32; O'Neill 2014) with a seed and a stream. */
 static inline uint32_t graph_pcg32_first(uint64_t seed, uint64_t stream)

@@ -7,7 +7,7 @@
 #include "graph/graph_random.h"
 #include "graph/graph_types.h"
 
-enum { BLOCK_NODES = 1024, AHEAD = 24 };
+enum { BLOCK_NODES = 1024, AHEAD = 24, PREFETCH_EDGES = 128 };
 
 /* One call. Each node has room for the most that it may give; what is not used is squeezed out at the end. */
 struct sampling {
@@ -129,16 +129,15 @@ static grebe_status pick_node(const struct sampling *s, struct graph_picker *p, 
 /* The values that ranking looks at, of a node some steps ahead. */
 static void prefetch_column(const struct sampling *s, int64_t i)
 {
-    int64_t begin = s->begins[2 * i];
+    size_t begin = (size_t)s->begins[2 * i], n = min_size((size_t)s->begins[2 * i + 1], PREFETCH_EDGES);
     if (s->how->weights != NULL) {
-        size_t width = s->how->weights->type == GRAPH_WEIGHTS_F64 ? 8 : s->how->weights->type == GRAPH_WEIGHTS_F32 ? 4 : 1;
-        const char *at = (const char *)s->how->weights->values + (size_t)begin * width;
-        __builtin_prefetch(at);
-        __builtin_prefetch(at + 64);
+        size_t width = graph_weights_width(s->how->weights);
+        graph_prefetch((const char *)s->how->weights->values + begin * width, n * width);
     }
-    const char *at = (const char *)s->g->indices.data + (size_t)begin * (s->g->indices.is_wide ? 8 : 4);
-    __builtin_prefetch(at);
-    __builtin_prefetch(at + 64);
+    if (s->how->is_by_source || s->how->times != NULL) {
+        size_t width = s->g->indices.is_wide ? 8 : 4;
+        graph_prefetch((const char *)s->g->indices.data + begin * width, n * width);
+    }
 }
 
 static grebe_status pick_block(void *arg, size_t block, grebe_error *err)
@@ -149,8 +148,8 @@ static grebe_status pick_block(void *arg, size_t block, grebe_error *err)
     bool looks = s->how->weights != NULL || s->how->is_by_source || s->how->times != NULL;
     grebe_status st = GREBE_OK;
     for (int64_t i = begin; i < end && st == GREBE_OK; i++) {
-        if (looks && i + 8 < end) {
-            prefetch_column(s, i + 8);
+        if (looks && i + 6 < end) {
+            prefetch_column(s, i + 6);
         }
         st = pick_node(s, &p, i, err);
     }

@@ -24,6 +24,11 @@ grebe_status graph_weights_of(const struct graph_csc *g, const struct tensor *va
                               grebe_error *err);
 void graph_weights_release(struct graph_weights *w);
 
+static inline size_t graph_weights_width(const struct graph_weights *w)
+{
+    return w->type == GRAPH_WEIGHTS_F64 ? 8 : w->type == GRAPH_WEIGHTS_F32 ? 4 : 1;
+}
+
 static inline double graph_weight(const struct graph_weights *w, int64_t edge)
 {
     switch (w->type) {

@@ -118,7 +118,10 @@ static grebe_status add(struct reader *r, const struct yaml_tree *tree, uint64_t
         bool is_at_key = true;
         for (const struct cell *c = l->first; c != NULL; c = c->next, is_at_key = !is_at_key) {
             if (is_at_key && c->tree.n == tree->n && memcmp(c->tree.text, tree->text, tree->n) == 0) {
-                return fail_at(r, at, GREBE_ECORRUPT, "a key that is there already", err);
+                char text[160], quoted[96];
+                snprintf(text, sizeof text, "a key that is there already: %s, on line %u",
+                         error_quote(quoted, sizeof quoted, tree->text, tree->n), (unsigned)c->tree.line);
+                return fail_at(r, at, GREBE_ECORRUPT, text, err);
             }
         }
     }

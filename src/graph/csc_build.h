@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GRAPH_CSC_BUILD_H
+#define GREBE_GRAPH_CSC_BUILD_H
+
+/*
+ * Edges of files to lists by destination: a stable counting sort, in two passes over the files. The second one goes over
+ * them once for each range of destinations whose lists fit the memory that may be used. The result is the same, bit for bit,
+ * for any number of threads and any amount of memory.
+ *
+ * Memory: 8 bytes a node, and the budget.
+ */
+
+#include "graph/graph_edges.h"
+
+enum { CSC_NODE_TYPES_MAX = 1 << 20 };
+
+/** Rows of an edge attribute in the order of the files of all types; is moved along with its edges. */
+struct csc_column {
+    const char *name;
+    int type;
+    unsigned rank;
+    uint64_t shape[TENSOR_DIMS_MAX]; /* first: edges */
+    size_t width;                    /* bytes a row */
+    struct tensor *parts;            /* shape [edge types]: by type id; packed, little endian */
+    struct region **copies;          /* of parts that were not; shape [edge types] */
+};
+
+struct csc_options {
+    bool has_edge_ids;
+    bool is_cast; /* the smallest types that hold the values */
+    bool is_attribute_order_kept; /* attributes stay in the order of the files, as DGL leaves them */
+    struct graph_csv_options csv;
+    struct call call;
+};
+
+struct csc_build {
+    struct graph_metadata *m;
+    struct csc_options options;
+    /* ids of types are those of their names in order of bytes */
+    size_t *node_order, *edge_order;  /* by id: entries of the metadata */
+    int64_t *node_offset;             /* shape [node types + 1] */
+    struct graph_edges *files;        /* by id */
+    int64_t *edges_of;                /* shape [edge types] */
+    int64_t n_nodes, n_edges;
+    int64_t *ends;                    /* shape [n_nodes + 1]: indptr; during the second pass, where the next edge goes */
+    int indptr_type, indices_type, type_type; /* ARRAY_I32, …; type_type -1: the graph has no types */
+    struct csc_column *columns;
+    size_t n_columns, n_moved; /* moved: those that the second pass puts in order; all or none */
+};
+
+/** What the second pass made for destinations [node_begin, node_end): edges [edge_begin, edge_end). */
+struct csc_range {
+    int64_t edge_begin, edge_end;
+    unsigned char *indices, *edge_ids, *types; /* packed; NULL: there are none */
+    unsigned char **columns;                   /* shape [n_moved] */
+};
+
+/** Types in order, offsets, numbers of edges by type (the first pass), types of the arrays. @param out csc_build_free(). */
+grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options *options, struct csc_build **out, grebe_error *err);
+void csc_build_free(struct csc_build *b); /* NULL accepted */
+
+typedef grebe_status (*csc_range_fn)(void *arg, const struct csc_range *range, grebe_error *err);
+/** Whether all edges fit the memory: one call of fn. */
+bool csc_is_one_range(const struct csc_build *b);
+/** The second pass: fn for each range, in order. From the last call on, `ends` is indptr again. */
+grebe_status csc_build_ranges(struct csc_build *b, csc_range_fn fn, void *arg, grebe_error *err);
+
+/** The narrowest of u8, i16, i32, i64 for so many types. */
+int csc_type_of_types(size_t n);
+/** n values of `ends` from begin on, as they stand in the file. */
+void csc_put_ends(const struct csc_build *b, int64_t begin, int64_t n, unsigned char *dst);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_edges.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "graph/graph_edges_csv.h"
+#include "io/io.h"
+
+/* Offsets of blocks of text, each from the beginning of a line to that of another. */
+static grebe_status cut_text(struct graph_edges *e, grebe_error *err)
+{
+    const unsigned char *s = e->text->data;
+    size_t len = e->text->len, n_max = len / GRAPH_BLOCK_BYTES + 1;
+    size_t at = len >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    e->text_begin = mem_alloc(e->ctx->a, (n_max + 1) * sizeof *e->text_begin);
+    if (e->text_begin == NULL) {
+        return mem_fail(err, (n_max + 1) * sizeof *e->text_begin, e->path);
+    }
+    if (e->csv.has_header) {
+        at = graph_csv_line_end(s, len, at);
+    }
+    e->text_begin[0] = at;
+    while (at < len) {
+        if (len - at > GRAPH_BLOCK_BYTES) { /* the last line that ends inside; a line of more is not one of two numbers */
+            size_t end = at + GRAPH_BLOCK_BYTES;
+            while (end > at && s[end - 1] != '\n' && (s[end - 1] != '\r' || s[end] == '\n')) {
+                end--;
+            }
+            at = end > at ? end : graph_csv_line_end(s, len, at);
+        } else {
+            at = len;
+        }
+        if (e->n_blocks == n_max) { /* lines longer than a block make more of them than were counted */
+            size_t more = n_max * 2 + 16;
+            size_t *grown = mem_resize(e->ctx->a, e->text_begin, (n_max + 1) * sizeof *grown, (more + 1) * sizeof *grown);
+            if (grown == NULL) {
+                e->n_blocks_room = n_max;
+                return mem_fail(err, (more + 1) * sizeof *grown, e->path);
+            }
+            e->text_begin = grown;
+            n_max = more;
+        }
+        e->text_begin[++e->n_blocks] = at;
+    }
+    e->n_blocks_room = n_max;
+    return GREBE_OK;
+}
+
+static grebe_status map_text(struct graph_edges *e, const char *path, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_store *store = NULL;
+    struct io_file *file = NULL;
+    GREBE_TRY(io_local_new(e->ctx, &store, err));
+    GREBE_TRY(io_open(store, path, &file, err));
+    st = file->id.size_bytes > 0 && file->ops->map != NULL ? file->ops->map(file, &e->text, err)
+                                                           : region_new(e->ctx->a, 0, &e->text, err);
+out:
+    io_close(file);
+    io_store_free(store);
+    return st;
+}
+
+grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv, struct graph_edges *out,
+                              grebe_error *err)
+{
+    const struct graph_edge_spec *spec = &m->edges[edge];
+    const struct graph_node_spec *source = &m->nodes[spec->source], *destination = &m->nodes[spec->destination];
+    grebe_status st = GREBE_OK;
+    *out = (struct graph_edges){ .ctx = m->ctx, .path = spec->file.path, .n_sources = source->num, .n_destinations = destination->num,
+                                 .source_type = source->type, .destination_type = destination->type, .csv = *csv };
+    out->csv.separator = csv->separator != '\0' ? csv->separator : ',';
+    if (spec->file.format == GRAPH_CSV) {
+        GREBE_TRY(map_text(out, spec->file.real_path, err));
+        GREBE_TRY(cut_text(out, err));
+    } else {
+        GREBE_TRY(graph_file_open(m, &spec->file, &out->array, err));
+        if (out->array.rank != 2 || out->array.shape[0] != 2 || !graph_type_is_integer(out->array.type)) {
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: changed while it was read", out->path);
+            goto out;
+        }
+        out->n_blocks = (size_t)((out->array.shape[1] + GRAPH_BLOCK_EDGES - 1) / GRAPH_BLOCK_EDGES);
+    }
+out:
+    return st;
+}
+
+void graph_edges_close(struct graph_edges *e)
+{
+    if (e->ctx != NULL) {
+        mem_free(e->ctx->a, e->text_begin, e->text_begin != NULL ? (e->n_blocks_room + 1) * sizeof *e->text_begin : 0);
+        region_drop(e->text);
+        tensor_release(&e->array);
+        memset(e, 0, sizeof *e);
+    }
+}
+
+/* ---- arrays ---- */
+
+/* n integers of a row of the array, from column begin on. */
+static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t begin, size_t n, int64_t *dst, grebe_error *err)
+{
+    struct tensor part = e->array;
+    part.rank = 1;
+    part.shape[0] = n;
+    part.n_values = n;
+    part.strides[0] = e->array.strides[1];
+    part.is_packed = part.strides[0] == 1;
+    part.data += (row * (uint64_t)e->array.strides[0] + begin * (uint64_t)e->array.strides[1]) * tensor_type_bytes(part.type);
+    if (part.type == ARRAY_I64 && part.is_packed && !part.is_big_endian) {
+        memcpy(dst, part.data, n * sizeof *dst);
+        return GREBE_OK;
+    }
+    grebe_status st = tensor_read_i64(&part, 0, n, dst, err);
+    return st == GREBE_OK ? st : error_wrap(err, st, "%s: row %u, from edge %llu on", e->path, (unsigned)row, (unsigned long long)begin);
+}
+
+static grebe_status read_array(const struct graph_edges *e, size_t block, int64_t *ends[2], size_t *n, grebe_error *err)
+{
+    uint64_t begin = (uint64_t)block * GRAPH_BLOCK_EDGES;
+    *n = (size_t)min_u64(GRAPH_BLOCK_EDGES, e->array.shape[1] - begin);
+    for (unsigned row = 0; row < 2; row++) {
+        grebe_status st = read_row(e, row, begin, *n, ends[row], err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+    uint64_t bounds[2] = { (uint64_t)e->n_sources, (uint64_t)e->n_destinations };
+    bool is_inside = true;
+    for (size_t i = 0; i < *n; i++) {
+        is_inside &= ((uint64_t)ends[0][i] < bounds[0]) & ((uint64_t)ends[1][i] < bounds[1]);
+    }
+    for (size_t i = 0; !is_inside && i < *n; i++) {
+        for (unsigned row = 0; row < 2; row++) {
+            if ((uint64_t)ends[row][i] >= bounds[row]) {
+                const char *type = row == 0 ? e->source_type : e->destination_type;
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: row %u, edge %llu: node %lld, the bound is %llu%s%s", e->path, row,
+                                  (unsigned long long)(begin + i), (long long)ends[row][i], (unsigned long long)bounds[row],
+                                  type != NULL ? ", the nodes of type " : "", type != NULL ? type : "");
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations, size_t *n,
+                              grebe_error *err)
+{
+    int64_t *ends[2] = { sources, destinations };
+    return e->text == NULL ? read_array(e, block, ends, n, err) : graph_csv_read(e, block, sources, destinations, n, err);
+}

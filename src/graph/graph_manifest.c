@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "wire/json.h"
+
+enum { MANIFEST_BYTES_MAX = 256 << 20, FORMAT = 1 };
+
+/* Fields that change the result, in the order of the file. */
+struct option {
+    const char *name;
+    int value;
+};
+enum { N_OPTIONS = 6 };
+
+static void list_options(const grebe_graph_options *o, struct option list[N_OPTIONS])
+{
+    list[0] = (struct option){ "original_edge_ids", !o->without_edge_ids };
+    list[1] = (struct option){ "auto_cast", !o->without_cast };
+    list[2] = (struct option){ "attributes_in_file_order", o->keep_attribute_order };
+    list[3] = (struct option){ "allow_row_mismatch", o->allow_row_mismatch };
+    list[4] = (struct option){ "csv_header", o->csv_has_header };
+    list[5] = (struct option){ "csv_separator", o->csv_separator != 0 ? o->csv_separator : ',' };
+}
+
+static grebe_status join(struct buf *dst, const char *folder, const char *rest, const char **out, grebe_error *err)
+{
+    buf_clear(dst);
+    grebe_status st = rest[0] == '/' ? buf_put_text(dst, rest, err) : path_join(dst, folder, rest, err);
+    *out = st == GREBE_OK ? buf_text(dst) : NULL;
+    return st == GREBE_OK && *out == NULL ? mem_fail(err, dst->len, rest) : st;
+}
+
+static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_file *file = NULL;
+    struct region *r = NULL;
+    GREBE_TRY(io_open(store, path, &file, err));
+    st = file->id.size_bytes > 0 && file->ops->map != NULL ? file->ops->map(file, &r, err) : region_new(ctx->a, 0, &r, err);
+    if (st == GREBE_OK) {
+        *out = hash_xxh3(r->data, r->len);
+    }
+out:
+    region_drop(r);
+    io_close(file);
+    return st;
+}
+
+static grebe_status put_input(struct json_writer *w, struct io_store *store, const char *data, const char *file, struct buf *path,
+                              grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const char *real = NULL;
+    struct io_info info;
+    uint64_t digest = 0;
+    char hex[20];
+    GREBE_TRY(join(path, data, file, &real, err));
+    GREBE_TRY(io_stat(store, real, &info, err));
+    GREBE_TRY(digest_of(store, store->ctx, real, &digest, err));
+    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+    json_open_object(w);
+    json_key(w, "path");
+    json_text(w, file);
+    json_key(w, "size");
+    json_uint(w, info.id.size_bytes);
+    json_key(w, "modified_ns");
+    json_int(w, info.id.modified_ns);
+    json_key(w, "xxh3");
+    json_text(w, hex);
+    json_close_object(w);
+out:
+    return st;
+}
+
+static void put_output(struct json_writer *w, const char *name, uint64_t size)
+{
+    json_open_object(w);
+    json_key(w, "path");
+    json_text(w, name);
+    json_key(w, "size");
+    json_uint(w, size);
+    json_close_object(w);
+}
+
+grebe_status graph_manifest_write(struct io_store *store, const char *folder, const char *data, const grebe_graph_options *options,
+                                  const char *const *files, size_t n_files, const struct graph_outputs *outputs, uint64_t graph_bytes,
+                                  grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const grebe_allocator *a = store->ctx->a;
+    struct buf text = BUF_INIT(a), path = BUF_INIT(a);
+    struct io_writer *file = NULL;
+    struct json_writer w;
+    struct option list[N_OPTIONS];
+    const char *real = NULL;
+    list_options(options, list);
+    json_begin(&w, &text, 1, err);
+    json_open_object(&w);
+    json_key(&w, "tool");
+    json_text(&w, "grebe");
+    json_key(&w, "format");
+    json_int(&w, FORMAT);
+    json_key(&w, "options");
+    json_open_object(&w);
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        json_key(&w, list[i].name);
+        json_int(&w, list[i].value);
+    }
+    json_close_object(&w);
+    json_key(&w, "inputs");
+    json_open_array(&w);
+    for (size_t i = 0; i < n_files; i++) {
+        GREBE_TRY(put_input(&w, store, data, files[i], &path, err));
+    }
+    json_close_array(&w);
+    json_key(&w, "outputs");
+    json_open_array(&w);
+    put_output(&w, "fused_csc_sampling_graph.pt", graph_bytes);
+    for (size_t i = 0; i < outputs->n; i++) {
+        put_output(&w, outputs->items[i].name, outputs->items[i].n_bytes);
+    }
+    json_close_array(&w);
+    json_close_object(&w);
+    GREBE_TRY(json_end(&w));
+    GREBE_TRY(buf_put_byte(&text, '\n', err));
+    GREBE_TRY(join(&path, folder, "manifest.json", &real, err));
+    GREBE_TRY(io_create(store, real, outputs->is_durable, &file, err));
+    GREBE_TRY(io_write(file, text.data, text.len, err));
+    GREBE_TRY(io_writer_publish(file, false, err));
+out:
+    io_writer_free(file);
+    buf_release(&text);
+    buf_release(&path);
+    return st;
+}
+
+/* ---- comparing ---- */
+
+struct comparing {
+    struct io_store *store;
+    grebe_context *ctx;
+    struct buf path;
+    char *reason;
+    size_t room;
+};
+
+static bool options_are_same(const struct json_value *v, const grebe_graph_options *options, char *reason, size_t room)
+{
+    struct option list[N_OPTIONS];
+    list_options(options, list);
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        int64_t was = -1;
+        if (!json_i64(json_get(v, list[i].name), &was) || was != list[i].value) {
+            snprintf(reason, room, "option %s changed", list[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An input: the size, and the time or the content. */
+static grebe_status input_is_same(struct comparing *c, const char *data, const struct json_value *v, bool *is_same, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct json_value *name = json_get(v, "path"), *was_digest = json_get(v, "xxh3");
+    const char *real = NULL;
+    struct io_info info;
+    grebe_error failed = GREBE_ERROR_INIT;
+    uint64_t size = 0, digest = 0;
+    int64_t modified = 0;
+    char hex[20];
+    *is_same = false;
+    if (name == NULL || name->type != JSON_STRING || was_digest == NULL || was_digest->type != JSON_STRING ||
+        !json_u64(json_get(v, "size"), &size) || !json_i64(json_get(v, "modified_ns"), &modified)) {
+        snprintf(c->reason, c->room, "manifest.json is not one of this program");
+        return GREBE_OK;
+    }
+    GREBE_TRY(join(&c->path, data, name->text, &real, err));
+    st = io_stat(c->store, real, &info, &failed);
+    if (st != GREBE_OK) {
+        snprintf(c->reason, c->room, "%.200s cannot be looked at", name->text);
+        return GREBE_OK;
+    }
+    if (info.id.size_bytes == size && info.id.modified_ns == modified) {
+        *is_same = true;
+        return GREBE_OK;
+    }
+    if (info.id.size_bytes == size) { /* touched, perhaps not changed */
+        GREBE_TRY(digest_of(c->store, c->ctx, real, &digest, err));
+        snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+        *is_same = strcmp(hex, was_digest->text) == 0;
+    }
+    if (!*is_same) {
+        snprintf(c->reason, c->room, "%.200s changed", name->text);
+    }
+out:
+    return st;
+}
+
+static grebe_status output_is_there(struct comparing *c, const char *made, const struct json_value *v, bool *is_there, grebe_error *err)
+{
+    const struct json_value *name = json_get(v, "path");
+    const char *real = NULL;
+    struct io_info info;
+    grebe_error failed = GREBE_ERROR_INIT;
+    uint64_t size = 0;
+    *is_there = false;
+    if (name == NULL || name->type != JSON_STRING || !json_u64(json_get(v, "size"), &size)) {
+        snprintf(c->reason, c->room, "manifest.json is not one of this program");
+        return GREBE_OK;
+    }
+    grebe_status st = join(&c->path, made, name->text, &real, err);
+    if (st == GREBE_OK) {
+        *is_there = io_stat(c->store, real, &info, &failed) == GREBE_OK && info.id.size_bytes == size;
+        if (!*is_there) {
+            snprintf(c->reason, c->room, "%.200s, which was made, is not there or of another size", name->text);
+        }
+    }
+    return st;
+}
+
+static grebe_status compare(struct comparing *c, const char *made, const char *data, const struct json_value *root,
+                            const grebe_graph_options *options, bool *is_current, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    int64_t format = 0;
+    const struct json_value *inputs = json_get(root, "inputs"), *outputs = json_get(root, "outputs");
+    *is_current = false;
+    if (!json_i64(json_get(root, "format"), &format) || format != FORMAT || inputs == NULL || inputs->type != JSON_ARRAY ||
+        outputs == NULL || outputs->type != JSON_ARRAY) {
+        snprintf(c->reason, c->room, "manifest.json is not one of this version");
+        return GREBE_OK;
+    }
+    if (!options_are_same(json_get(root, "options"), options, c->reason, c->room)) {
+        return GREBE_OK;
+    }
+    *is_current = true;
+    for (size_t i = 0; i < inputs->n && *is_current && st == GREBE_OK; i++) {
+        st = input_is_same(c, data, &inputs->items[i], is_current, err);
+    }
+    for (size_t i = 0; i < outputs->n && *is_current && st == GREBE_OK; i++) {
+        st = output_is_there(c, made, &outputs->items[i], is_current, err);
+    }
+    if (st == GREBE_OK && *is_current) {
+        snprintf(c->reason, c->room, "nothing has changed");
+    }
+    return st;
+}
+
+grebe_status graph_manifest_compare(struct io_store *store, grebe_context *ctx, const char *made, const char *data,
+                                    const grebe_graph_options *options, bool *is_current, char *reason, size_t room, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct comparing c = { store, ctx, BUF_INIT(ctx->a), reason, room };
+    struct arena arena = ARENA_INIT(ctx->a);
+    struct region *text = NULL;
+    const struct json_value *root = NULL;
+    const char *real = NULL;
+    grebe_error failed = GREBE_ERROR_INIT;
+    *is_current = false;
+    GREBE_TRY(join(&c.path, made, "manifest.json", &real, err));
+    st = io_read_all(store, real, MANIFEST_BYTES_MAX, &text, NULL, &failed);
+    if (st == GREBE_ENOTFOUND) {
+        snprintf(reason, room, "it was made by another program: there is no manifest.json");
+        st = GREBE_OK;
+        goto out;
+    }
+    st = st == GREBE_OK ? json_parse(&arena, (const char *)text->data, text->len, &root, &failed) : st;
+    if (st == GREBE_ENOMEM) {
+        *err = failed;
+        goto out;
+    }
+    if (st != GREBE_OK) {
+        snprintf(reason, room, "manifest.json cannot be read");
+        st = GREBE_OK;
+        goto out;
+    }
+    st = compare(&c, made, data, root, options, is_current, err);
+out:
+    region_drop(text);
+    arena_release(&arena);
+    buf_release(&c.path);
+    return st;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_metadata.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/context_internal.h"
+#include "graph/graph_metadata_internal.h"
+#include "io/io.h"
+
+enum { METADATA_BYTES_MAX = 64 << 20, MESSAGE_MAX = 700 };
+
+const char *const graph_set_names[GRAPH_SETS] = { "train_set", "validation_set", "test_set" };
+
+/* ---- problems ---- */
+
+static grebe_status add_problem(struct graph_metadata *m, const struct graph_problem *p, grebe_error *err)
+{
+    if (m->n_problems == m->problem_capacity) {
+        size_t capacity = m->problem_capacity * 2 + 16;
+        struct graph_problem *more = arena_array(&m->arena, capacity, sizeof *more);
+        if (more == NULL) {
+            return mem_fail(err, capacity * sizeof *more, m->shown);
+        }
+        if (m->n_problems > 0) {
+            memcpy(more, m->problems, m->n_problems * sizeof *more);
+        }
+        m->problems = more;
+        m->problem_capacity = capacity;
+    }
+    struct graph_problem *x = &m->problems[m->n_problems];
+    *x = *p;
+    x->is_error = p->is_error || m->is_strict;
+    x->field = arena_str(&m->arena, p->field, strlen(p->field));
+    x->message = arena_str(&m->arena, p->message, strlen(p->message));
+    if (x->field == NULL || x->message == NULL) {
+        return mem_fail(err, strlen(p->message), m->shown);
+    }
+    m->n_problems++;
+    m->n_errors += x->is_error ? 1 : 0;
+    return GREBE_OK;
+}
+
+grebe_status graph_problem_add(struct graph_metadata *m, const struct yaml_tree *at, const char *field, bool is_error,
+                               grebe_status status, grebe_error *err, const char *fmt, ...)
+{
+    char message[MESSAGE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    struct graph_problem p = { is_error, status, m->shown, at != NULL ? at->line : 0, at != NULL ? at->column : 0, field, message };
+    return add_problem(m, &p, err);
+}
+
+grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status, const char *message,
+                                    grebe_error *err)
+{
+    char field[160];
+    snprintf(field, sizeof field, "%s.path", f->field);
+    struct graph_problem p = { true, status, m->shown, f->path_at->line, f->path_at->column, field, message };
+    return add_problem(m, &p, err);
+}
+
+grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *err)
+{
+    for (size_t i = 0; i < m->n_problems; i++) {
+        const struct graph_problem *p = &m->problems[i];
+        if (!p->is_error) {
+            continue;
+        }
+        char place[64] = "", more[64] = "";
+        if (p->line > 0) {
+            snprintf(place, sizeof place, ":%llu:%llu", (unsigned long long)p->line, (unsigned long long)p->column);
+        }
+        if (m->n_errors > 1) {
+            snprintf(more, sizeof more, " (and %zu more)", m->n_errors - 1);
+        }
+        return GREBE_FAIL(err, p->status, "%s%s: %s%s%s%s", p->file, place, p->field, p->field[0] != '\0' ? ": " : "", p->message, more);
+    }
+    return GREBE_OK;
+}
+
+/* ---- types ---- */
+
+size_t graph_node_type_find(const struct graph_metadata *m, const char *type)
+{
+    for (size_t i = 0; i < m->n_nodes; i++) {
+        if (m->nodes[i].type != NULL && strcmp(m->nodes[i].type, type) == 0) {
+            return i;
+        }
+    }
+    return m->n_nodes;
+}
+
+size_t graph_edge_type_find(const struct graph_metadata *m, const char *type)
+{
+    for (size_t i = 0; i < m->n_edges; i++) {
+        if (m->edges[i].type != NULL && strcmp(m->edges[i].type, type) == 0) {
+            return i;
+        }
+    }
+    return m->n_edges;
+}
+
+bool graph_edge_type_part(const char *type, unsigned part, char *dst, size_t room)
+{
+    const char *first = strchr(type, ':'), *second = first != NULL ? strchr(first + 1, ':') : NULL;
+    if (second == NULL || strchr(second + 1, ':') != NULL) {
+        return false;
+    }
+    const char *begin = part == 0 ? type : part == 1 ? first + 1 : second + 1;
+    const char *end = part == 0 ? first : part == 1 ? second : second + strlen(second);
+    if ((size_t)(end - begin) >= room) {
+        return false;
+    }
+    memcpy(dst, begin, (size_t)(end - begin));
+    dst[end - begin] = '\0';
+    return true;
+}
+
+/* ---- reading ---- */
+
+/* A failure of the YAML reader, which names file, line and column, as a problem of the file. */
+static grebe_status add_syntax(struct graph_metadata *m, const grebe_error *failed, grebe_error *err)
+{
+    const char *text = failed->message;
+    unsigned line = 0, column = 0;
+    int n = 0;
+    size_t len = strlen(m->shown);
+    if (strncmp(text, m->shown, len) == 0 && sscanf(text + len, ":%u:%u: %n", &line, &column, &n) == 2 && n > 0) {
+        text += len + (size_t)n;
+    }
+    struct yaml_tree at = { .line = line, .column = column };
+    return graph_problem_add(m, line > 0 ? &at : NULL, "", true, failed->status, err, "%s", text);
+}
+
+static grebe_status read_text(struct graph_metadata *m, const char *path, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_store *store = NULL;
+    struct region *text = NULL;
+    const struct yaml_tree *tree = NULL;
+    grebe_error failed = GREBE_ERROR_INIT;
+    GREBE_TRY(io_local_new(m->ctx, &store, err));
+    GREBE_TRY(io_read_all(store, path, METADATA_BYTES_MAX, &text, NULL, err));
+    st = yaml_tree_parse(&m->arena, m->shown, (const char *)text->data, text->len, &tree, &failed);
+    struct yaml_tree *root = arena_alloc_zero(&m->arena, sizeof *root);
+    if (root == NULL || st == GREBE_ENOMEM) {
+        st = mem_fail(err, sizeof *root, m->shown);
+        goto out;
+    }
+    st = st == GREBE_OK ? graph_yaml_merge(&m->arena, m->shown, tree, root, &failed) : st;
+    if (st != GREBE_OK) {
+        st = add_syntax(m, &failed, err);
+        goto out;
+    }
+    m->root = root;
+    if (root->type != YAML_TREE_MAP || (root->n == 0 && text->len == 0)) {
+        GREBE_TRY(graph_problem_add(m, root, "", true, GREBE_ESCHEMA, err, "%s",
+                                    text->len == 0 ? "the file is empty: a section \"graph\" is needed" : "expected a map"));
+        m->root = NULL;
+    }
+out:
+    region_drop(text);
+    io_store_free(store);
+    return st;
+}
+
+grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const char *folder, enum graph_dialect dialect, bool is_strict,
+                                 struct graph_metadata **out, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    *out = NULL;
+    struct graph_metadata *m = mem_alloc_zero(ctx->a, sizeof *m);
+    if (m == NULL) {
+        return mem_fail(err, sizeof *m, path);
+    }
+    m->ctx = ctx;
+    m->arena = ARENA_INIT(ctx->a);
+    m->is_strict = is_strict;
+    m->path = arena_str(&m->arena, path, strlen(path));
+    m->folder = arena_str(&m->arena, folder, strlen(folder));
+    m->shown = m->path;
+    if (m->path == NULL || m->folder == NULL) {
+        st = mem_fail(err, strlen(path), path);
+        goto out;
+    }
+    if (dialect == GRAPH_PREPROCESSED) {
+        const char *slash = strrchr(path, '/');
+        m->made_in = slash != NULL ? arena_str(&m->arena, path, (size_t)(slash - path) + 1) : ".";
+        if (m->made_in == NULL) {
+            st = mem_fail(err, strlen(path), path);
+            goto out;
+        }
+    }
+    GREBE_TRY(read_text(m, path, err));
+    if (m->root != NULL) {
+        GREBE_TRY(graph_metadata_fill(m, dialect, err));
+    }
+    *out = m;
+    m = NULL;
+out:
+    graph_metadata_free(m);
+    return st;
+}
+
+void graph_metadata_free(struct graph_metadata *m)
+{
+    if (m != NULL) {
+        const grebe_allocator *a = m->ctx->a;
+        arena_release(&m->arena);
+        mem_free(a, m, sizeof *m);
+    }
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_preprocess.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/graph_manifest.h"
+#include "io/io_folder.h"
+
+grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_graph_options *out, grebe_error *err)
+{
+    *out = (grebe_graph_options)GREBE_GRAPH_OPTIONS_INIT;
+    return options_copy(out, sizeof *out, options, err);
+}
+
+void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options)
+{
+    for (size_t i = 0; options->on_problem != NULL && i < m->n_problems; i++) {
+        const struct graph_problem *p = &m->problems[i];
+        grebe_graph_problem told = { sizeof told, p->is_error, p->status, p->file, p->line, p->column, p->field, p->message };
+        options->on_problem(options->problem_arg, &told);
+    }
+}
+
+/* ---- paths ---- */
+
+struct job {
+    grebe_context *ctx;
+    struct io_store *store;
+    struct arena arena;
+    grebe_graph_options options;
+    struct call call;
+    const char *data;     /* folder of the data set */
+    const char *metadata; /* its metadata.yaml */
+    const char *out;      /* where `preprocessed` is made */
+    const char *made;     /* OUT/preprocessed */
+    struct graph_metadata *m;
+};
+
+static grebe_status join(struct job *j, const char *folder, const char *rest, const char **out, grebe_error *err)
+{
+    struct buf b = BUF_INIT(j->ctx->a);
+    grebe_status st = path_join(&b, folder, rest, err);
+    if (st == GREBE_OK) {
+        *out = arena_str(&j->arena, (const char *)b.data, b.len);
+        st = *out != NULL ? GREBE_OK : mem_fail(err, b.len, folder);
+    }
+    buf_release(&b);
+    return st;
+}
+
+static grebe_status exists(struct job *j, const char *path, bool *out, grebe_error *err)
+{
+    struct io_info info;
+    grebe_status st = io_stat(j->store, path, &info, err);
+    *out = st == GREBE_OK;
+    return st == GREBE_ENOTFOUND ? GREBE_OK : st;
+}
+
+static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *path, const grebe_graph_options *options, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct io_info info;
+    *j = (struct job){ .ctx = ctx, .arena = ARENA_INIT(ctx->a) };
+    GREBE_TRY(graph_options_resolve(options, &j->options, err));
+    j->call = call_options_resolve(ctx, j->options.call);
+    GREBE_TRY(io_local_new(ctx, &j->store, err));
+    st = io_stat(j->store, path, &info, err);
+    if (st == GREBE_OK && info.kind != IO_FOLDER) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected the folder of a data set", path);
+    }
+    GREBE_TRY(st);
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    j->data = arena_str(&j->arena, path, n);
+    if (j->data == NULL) {
+        st = mem_fail(err, n, path);
+        goto out;
+    }
+    j->out = j->options.out != NULL ? j->options.out : j->data;
+    GREBE_TRY(join(j, j->data, "metadata.yaml", &j->metadata, err));
+    GREBE_TRY(join(j, j->out, "preprocessed", &j->made, err));
+out:
+    return st;
+}
+
+static void job_end(struct job *j)
+{
+    graph_metadata_free(j->m);
+    arena_release(&j->arena);
+    io_store_free(j->store);
+}
+
+/* ---- whether there is anything to do ---- */
+
+static grebe_status decide(struct job *j, bool *is_needed, char *reason, size_t room, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const char *metadata = NULL;
+    bool is_there = false, is_raw = false, is_current = false;
+    *is_needed = true;
+    GREBE_TRY(join(j, j->made, "metadata.yaml", &metadata, err));
+    GREBE_TRY(exists(j, metadata, &is_there, err));
+    GREBE_TRY(exists(j, j->metadata, &is_raw, err));
+    if (!is_there) {
+        snprintf(reason, room, "it was not there");
+    } else if (j->options.force == GREBE_GRAPH_ALWAYS) {
+        snprintf(reason, room, "it was asked for");
+    } else if (j->options.force == GREBE_GRAPH_NEVER || !is_raw) {
+        snprintf(reason, room, is_raw ? "what is there shall be used" : "there is nothing it could be made of");
+        *is_needed = false;
+    } else {
+        GREBE_TRY(graph_manifest_compare(j->store, j->ctx, j->made, j->data, &j->options, &is_current, reason, room, err));
+        *is_needed = !is_current;
+    }
+out:
+    return st;
+}
+
+/* ---- making ---- */
+
+static grebe_status read_checked(struct job *j, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    GREBE_TRY(graph_metadata_read(j->ctx, j->metadata, j->data, GRAPH_RAW, j->options.is_strict, &j->m, err));
+    GREBE_TRY(graph_metadata_check_files(j->m, j->options.allow_row_mismatch, err));
+out:
+    return st;
+}
+
+/* All files that were read, each once. */
+static grebe_status list_inputs(struct job *j, const char ***out, size_t *n, grebe_error *err)
+{
+    const struct graph_metadata *m = j->m;
+    size_t most = 1 + m->n_edges + m->n_attributes + m->n_features, k = 0;
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        for (size_t s = 0; s < GRAPH_SETS; s++) {
+            for (size_t p = 0; p < m->tasks[i].n_sets[s]; p++) {
+                most += m->tasks[i].sets[s][p].n_items;
+            }
+        }
+    }
+    const char **files = arena_array(&j->arena, most, sizeof *files);
+    if (files == NULL) {
+        return mem_fail(err, most * sizeof *files, m->shown);
+    }
+    files[k++] = "metadata.yaml";
+    for (size_t i = 0; i < m->n_edges; i++) {
+        files[k++] = m->edges[i].file.path;
+    }
+    for (size_t i = 0; i < m->n_attributes; i++) {
+        files[k++] = m->attributes[i].file.path;
+    }
+    for (size_t i = 0; i < m->n_features; i++) {
+        files[k++] = m->features[i].file.path;
+    }
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        for (size_t s = 0; s < GRAPH_SETS; s++) {
+            for (size_t p = 0; p < m->tasks[i].n_sets[s]; p++) {
+                for (size_t x = 0; x < m->tasks[i].sets[s][p].n_items; x++) {
+                    files[k++] = m->tasks[i].sets[s][p].items[x].file.path;
+                }
+            }
+        }
+    }
+    *n = 0;
+    for (size_t i = 0; i < k; i++) {
+        bool is_there = false;
+        for (size_t x = 0; x < *n && !is_there; x++) {
+            is_there = strcmp(files[x], files[i]) == 0;
+        }
+        if (!is_there) {
+            files[(*n)++] = files[i];
+        }
+    }
+    *out = files;
+    return GREBE_OK;
+}
+
+static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct csc_build *b = NULL;
+    const char *graph = NULL, **files = NULL;
+    uint64_t graph_bytes = 0;
+    size_t n_files = 0;
+    struct graph_outputs outputs = { .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable };
+    const struct csc_options options = { .has_edge_ids = !j->options.without_edge_ids,
+                                         .is_cast = !j->options.without_cast,
+                                         .is_attribute_order_kept = j->options.keep_attribute_order,
+                                         .csv = { j->options.csv_has_header, j->options.csv_separator },
+                                         .call = j->call };
+    GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
+    GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK : graph_problems_status(j->m, err)); /* rows of text files of edges */
+    GREBE_TRY(join(j, folder, "fused_csc_sampling_graph.pt", &graph, err));
+    GREBE_TRY(graph_file_write(j->store, graph, b, j->options.is_durable, &graph_bytes, err));
+    bool is_narrow = options.is_cast && b->indices_type == ARRAY_I32;
+    csc_build_free(b);
+    b = NULL;
+    GREBE_TRY(graph_items_write(&outputs, &j->options, is_narrow, err));
+    GREBE_TRY(list_inputs(j, &files, &n_files, err));
+    GREBE_TRY(graph_manifest_write(j->store, folder, j->data, &j->options, files, n_files, &outputs, graph_bytes, err));
+out:
+    csc_build_free(b);
+    return st;
+}
+
+/* A folder beside the result gets its name when all is in it. */
+static grebe_status make(struct job *j, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    char uuid[37], name[64];
+    const char *folder = NULL;
+    bool was_there = false;
+    GREBE_TRY(context_uuid(j->ctx, uuid, err));
+    snprintf(name, sizeof name, "preprocessed.tmp-%.8s", uuid);
+    GREBE_TRY(join(j, j->out, name, &folder, err));
+    GREBE_TRY(io_make_folders(j->store, folder, false, err));
+    st = make_in(j, folder, err);
+    st = st == GREBE_OK ? io_folder_publish(folder, j->made, j->options.is_durable, &was_there, err) : st;
+    if (st != GREBE_OK || was_there) {
+        grebe_error other = GREBE_ERROR_INIT;
+        grebe_status removed = io_folder_remove(j->store, folder, &other);
+        if (st == GREBE_OK && removed != GREBE_OK) {
+            context_log(j->ctx, GREBE_LOG_WARNING, "%s: cannot be removed", folder);
+        }
+    }
+out:
+    return st;
+}
+
+grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const grebe_graph_options *options, grebe_graph_made *made,
+                                    grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, ctx != NULL && path != NULL);
+    grebe_status st = GREBE_OK;
+    struct job j;
+    char reason[256] = "";
+    bool is_needed = false;
+    GREBE_TRY(job_begin(&j, ctx, path, options, err));
+    GREBE_TRY(decide(&j, &is_needed, reason, sizeof reason, err));
+    if (is_needed) {
+        GREBE_TRY(read_checked(&j, err));
+        graph_problems_tell(j.m, &j.options);
+        GREBE_TRY(graph_problems_status(j.m, err));
+        GREBE_TRY(make(&j, err));
+    }
+    if (made != NULL) {
+        made->is_reused = !is_needed;
+        memcpy(made->reason, reason, sizeof made->reason);
+    }
+out:
+    job_end(&j);
+    return st;
+}
+
+/* ---- checking ---- */
+
+/* Every edge of every file; what is wrong becomes a problem of the file. */
+static grebe_status check_edges(struct job *j, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    const struct graph_csv_options csv = { j->options.csv_has_header, j->options.csv_separator };
+    const size_t bytes = 2 * (GRAPH_BLOCK_EDGES + 1) * sizeof(int64_t);
+    int64_t *ends = mem_alloc(j->ctx->a, bytes);
+    if (ends == NULL) {
+        return mem_fail(err, bytes, j->data);
+    }
+    for (size_t i = 0; i < j->m->n_edges && st == GREBE_OK; i++) {
+        struct graph_edges e = { 0 };
+        grebe_error failed = GREBE_ERROR_INIT;
+        int64_t all = 0;
+        grebe_status found = graph_edges_open(j->m, i, &csv, &e, &failed);
+        for (size_t k = 0; k < e.n_blocks && found == GREBE_OK; k++) {
+            size_t n = 0;
+            found = graph_edges_read(&e, k, ends, ends + GRAPH_BLOCK_EDGES + 1, &n, &failed);
+            all += (int64_t)n;
+        }
+        bool is_new = j->m->edges[i].n_edges < 0;
+        graph_edges_close(&e);
+        if (found == GREBE_ENOMEM) {
+            *err = failed;
+            st = found;
+        } else if (found != GREBE_OK) {
+            st = graph_problem_add_file(j->m, &j->m->edges[i].file, found, failed.message, err);
+        } else if (is_new && !j->options.allow_row_mismatch) {
+            j->m->edges[i].n_edges = all;
+            st = graph_metadata_check_rows(j->m, i, err);
+        }
+    }
+    mem_free(j->ctx->a, ends, bytes);
+    return st;
+}
+
+grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe_graph_options *options, size_t *n_errors, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, ctx != NULL && path != NULL);
+    grebe_status st = GREBE_OK;
+    struct job j;
+    GREBE_TRY(job_begin(&j, ctx, path, options, err));
+    GREBE_TRY(read_checked(&j, err));
+    if (j.options.is_deep && j.m->n_errors == 0) {
+        GREBE_TRY(check_edges(&j, err));
+    }
+    graph_problems_tell(j.m, &j.options);
+    if (n_errors != NULL) {
+        *n_errors = j.m->n_errors;
+    }
+out:
+    job_end(&j);
+    return st;
+}

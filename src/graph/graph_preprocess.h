@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GRAPH_GRAPH_PREPROCESS_H
+#define GREBE_GRAPH_GRAPH_PREPROCESS_H
+
+/* Parts of preprocessing: the graph's file, and the metadata of what was made. */
+
+#include "graph/csc_build.h"
+#include "graph/graph_convert.h"
+#include "grebe/graph.h"
+#include "io/io.h"
+
+/** Options with every default filled in. */
+grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_graph_options *out, grebe_error *err);
+/** Tell all problems. */
+void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options);
+
+/** fused_csc_sampling_graph.pt in a folder. @param n_bytes Written. */
+grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable, uint64_t *n_bytes,
+                              grebe_error *err);
+
+/** Features and sets, and metadata.yaml that names them. */
+grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_options *options, bool ids_are_narrow, grebe_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph_rows.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { BLOCK_ROWS = 4096, AHEAD = 12, PAGE_BYTES = 4096 };
+
+size_t graph_row_bytes(const struct tensor *t)
+{
+    size_t bytes = tensor_type_bytes(t->type);
+    for (unsigned i = 1; i < t->rank; i++) {
+        bytes *= (size_t)t->shape[i];
+    }
+    return bytes;
+}
+
+/* One call. */
+struct gather {
+    const struct tensor *t;
+    const int64_t *ids;
+    const uint32_t *order; /* of `ids` as they are read; NULL: as they stand */
+    int64_t n;
+    size_t row_bytes, stride; /* stride: between rows in the array */
+    bool is_plain;            /* a row is a run of bytes in our order */
+    unsigned char *dst;
+};
+
+/* Values of one row lie one behind the other. */
+static bool rows_are_plain(const struct tensor *t)
+{
+    uint64_t expected = 1;
+    for (unsigned i = t->rank; i-- > 1;) {
+        if (t->shape[i] != 1 && t->strides[i] != (int64_t)expected) {
+            return false;
+        }
+        expected *= t->shape[i];
+    }
+    return !t->is_big_endian || tensor_type_bytes(t->type) == 1;
+}
+
+static inline void copy_row(unsigned char *dst, const unsigned char *src, size_t n)
+{
+    switch (n) { /* rows of one number: labels, seeds */
+    case 1:
+        *dst = *src;
+        break;
+    case 4:
+        memcpy(dst, src, 4);
+        break;
+    case 8:
+        memcpy(dst, src, 8);
+        break;
+    case 16:
+        memcpy(dst, src, 16);
+        break;
+    default:
+        memcpy(dst, src, n);
+    }
+}
+
+static grebe_status gather_block(void *arg, size_t block, grebe_error *err)
+{
+    const struct gather *g = arg;
+    int64_t begin = (int64_t)block * BLOCK_ROWS, end = min_i64(begin + BLOCK_ROWS, g->n);
+    size_t lines = g->row_bytes < 1024 ? g->row_bytes : 1024; /* beyond, the processor goes on by itself */
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = g->order == NULL ? i : g->order[i], later = i + AHEAD < end ? i + AHEAD : i;
+        unsigned char *dst = g->dst + (size_t)at * g->row_bytes;
+        if (!g->is_plain) {
+            grebe_status st = tensor_read(g->t, (uint64_t)g->ids[at], 1, dst, err);
+            if (st != GREBE_OK) {
+                return st;
+            }
+            continue;
+        }
+        const unsigned char *ahead = g->t->data + (size_t)g->ids[g->order == NULL ? later : g->order[later]] * g->stride;
+        for (size_t j = 0; j < lines; j += 64) {
+            __builtin_prefetch(ahead + j);
+        }
+        copy_row(dst, g->t->data + (size_t)g->ids[at] * g->stride, g->row_bytes);
+    }
+    return GREBE_OK;
+}
+
+/* ids in the order of their pages: digits of 11 bits from the lowest, so that equal ones keep their order. */
+static grebe_status order_by_page(const grebe_allocator *a, const struct gather *g, uint32_t *order, uint32_t *other, uint32_t **out,
+                                  grebe_error *err)
+{
+    enum { DIGIT = 11, N_DIGITS = 1 << DIGIT };
+    uint64_t rows_of_page = g->stride >= PAGE_BYTES || g->stride == 0 ? 1 : PAGE_BYTES / g->stride;
+    uint64_t last = g->t->shape[0] / rows_of_page;
+    uint64_t *pages = mem_alloc(a, (size_t)g->n * sizeof *pages);
+    if (pages == NULL) {
+        return mem_fail(err, (size_t)g->n * sizeof *pages, "pages of rows");
+    }
+    for (int64_t i = 0; i < g->n; i++) {
+        pages[i] = (uint64_t)g->ids[i] / rows_of_page;
+        order[i] = (uint32_t)i;
+    }
+    for (unsigned shift = 0; shift < 64 && (last >> shift) != 0; shift += DIGIT) {
+        uint32_t starts[N_DIGITS + 1] = { 0 };
+        for (int64_t i = 0; i < g->n; i++) {
+            starts[(pages[i] >> shift & (N_DIGITS - 1)) + 1]++;
+        }
+        for (size_t i = 0; i < N_DIGITS; i++) {
+            starts[i + 1] += starts[i];
+        }
+        for (int64_t i = 0; i < g->n; i++) {
+            other[starts[pages[order[i]] >> shift & (N_DIGITS - 1)]++] = order[i];
+        }
+        uint32_t *t = order;
+        order = other;
+        other = t;
+    }
+    mem_free(a, pages, (size_t)g->n * sizeof *pages);
+    *out = order;
+    return GREBE_OK;
+}
+
+static grebe_status check_ids(const struct tensor *t, const int64_t *ids, int64_t n, grebe_error *err)
+{
+    if (t->rank == 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "a single value has no rows");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if ((uint64_t)ids[i] >= t->shape[0]) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "row %lld (id number %lld) is not one of %llu", (long long)ids[i], (long long)i,
+                              (unsigned long long)t->shape[0]);
+        }
+    }
+    return GREBE_OK;
+}
+
+grebe_status graph_rows_gather(grebe_context *ctx, const struct tensor *t, const int64_t *ids, int64_t n, bool by_page,
+                               uint32_t threads, void *dst, grebe_error *err)
+{
+    struct gather g = { .t = t, .ids = ids, .n = n, .dst = dst };
+    uint32_t *orders = NULL, *order = NULL;
+    grebe_status st;
+    GREBE_TRY(check_ids(t, ids, n, err));
+    g.row_bytes = graph_row_bytes(t);
+    g.is_plain = rows_are_plain(t);
+    g.stride = (size_t)t->strides[0] * tensor_type_bytes(t->type);
+    if (n == 0 || g.row_bytes == 0) {
+        goto out;
+    }
+    if (by_page && g.is_plain && n > BLOCK_ROWS / 8 && n <= UINT32_MAX) {
+        orders = mem_alloc(ctx->a, (size_t)n * 2 * sizeof *orders);
+        if (orders == NULL) {
+            st = mem_fail(err, (size_t)n * 2 * sizeof *orders, "the order of rows");
+            goto out;
+        }
+        GREBE_TRY(order_by_page(ctx->a, &g, orders, orders + n, &order, err));
+        g.order = order;
+    }
+    st = parallel_for(threads > 1 ? ctx->pool : NULL, threads, (size_t)((n + BLOCK_ROWS - 1) / BLOCK_ROWS), gather_block, &g, NULL, err);
+out:
+    mem_free(ctx->a, orders, (size_t)n * 2 * sizeof *orders);
+    return st;
+}
