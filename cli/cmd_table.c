@@ -6,6 +6,7 @@
 
 #include "ann.h"
 #include "data.h"
+#include "graph.h"
 #include "search.h"
 
 const struct opt_spec own_words[] = { { NULL, NULL, NULL, 0 } };
@@ -345,6 +346,12 @@ static const struct cmd cmd_cache_spec = {
     "grebe cache ls",
     own_words, NULL, 0, ANY, NULL, cache_list
 };
+static const struct cmd cmd_graph_spec = {
+    "graph", "graph COMMAND …", "graphs for training, in the layout of GraphBolt",
+    "A data set is a folder with metadata.yaml, which names edges, features and sets of items (docs/format/graph.md).",
+    "grebe graph check data/\ngrebe graph preprocess data/\ngrebe graph info data/",
+    own_words, NULL, 0, ANY, NULL, graph_list
+};
 static const struct cmd cmd_version_spec = {
     "version", "version [--build]", "say which version this is", "", NULL,
     version_options, NULL, 0, 0, cmd_version, NULL
@@ -371,7 +378,7 @@ const struct cmd *const cmd_list[] = {
     &cmd_create_spec, &cmd_append_spec, &cmd_add_column_spec, &cmd_import_spec, &cmd_drop_column_spec,
     &cmd_rename_column_spec, &cmd_tag_spec, &cmd_head_spec, &cmd_scan_spec, &cmd_count_spec,
     &cmd_take_spec, &cmd_schema_spec, &cmd_stats_spec, &cmd_info_spec, &cmd_log_spec, &cmd_explain_spec,
-    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_vdb_spec, &cmd_search_spec, &cmd_index_spec, &cmd_ann_spec, &cmd_data_spec, &cmd_cache_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
+    &cmd_check_spec, &cmd_convert_spec, &cmd_inspect_spec, &cmd_vdb_spec, &cmd_search_spec, &cmd_index_spec, &cmd_ann_spec, &cmd_data_spec, &cmd_cache_spec, &cmd_graph_spec, &cmd_version_spec, &cmd_help_spec, &cmd_completions_spec, NULL
 };
 
 const struct cmd *cmd_find(const char *name)

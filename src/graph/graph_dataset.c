@@ -128,6 +128,7 @@ grebe_status grebe_graph_open(grebe_context *ctx, const char *path, grebe_graph 
     GREBE_TRY(graph_problems_status(g->metadata, err));
     if (g->metadata->topology != NULL) {
         GREBE_TRY(graph_metadata_path(g->metadata, g->metadata->topology, &topology, err));
+        g->path = topology;
         GREBE_TRY(graph_csc_open(g, topology, err));
     }
     GREBE_TRY(make_sets(g, err));

@@ -27,6 +27,7 @@ struct grebe_graph {
     struct arena arena;
     struct graph_metadata *metadata;
     struct torch_file *torch;
+    const char *path;       /* of the graph's file */
     struct graph_csc csc;   /* ctx NULL: there is no graph */
     uint64_t lengths[3];    /* of indptr, indices, node_type_offset */
     struct region **copies; /* of arrays of the graph that did not lie at a multiple of their width */

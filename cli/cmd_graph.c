@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `grebe graph check`, `preprocess`, `info`, `verify`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph.h"
+#include "opt.h"
+#include "out.h"
+#include "rows.h"
+
+/* ---- problems ---- */
+
+static const char *const columns_of_problems[] = { "level:text", "file:text", "line:int", "column:int", "field:text", "message:text", NULL };
+
+struct problems {
+    struct cli *cli;
+    struct rows *rows; /* NULL: to standard error */
+    size_t n;
+};
+
+static void tell(void *arg, const grebe_graph_problem *p)
+{
+    struct problems *all = arg;
+    all->n++;
+    if (all->rows != NULL) {
+        rows_text(all->rows, p->is_error ? "error" : "warning");
+        rows_text(all->rows, p->file);
+        rows_int(all->rows, p->line > 0 ? (int64_t)p->line : INT64_MIN);
+        rows_int(all->rows, p->column > 0 ? (int64_t)p->column : INT64_MIN);
+        rows_text(all->rows, p->field[0] != '\0' ? p->field : NULL);
+        rows_text(all->rows, p->message);
+        return;
+    }
+    char place[64] = "";
+    if (p->line > 0) {
+        snprintf(place, sizeof place, ":%llu:%llu", (unsigned long long)p->line, (unsigned long long)p->column);
+    }
+    if (p->is_error || !all->cli->is_quiet) {
+        fprintf(stderr, "%s%s: %s%s%s%s\n", p->file, place, p->is_error ? "" : "warning: ", p->field, p->field[0] != '\0' ? ": " : "",
+                p->message);
+    }
+}
+
+/* Text goes to standard error, line by line; other forms are rows on standard output. */
+static void problems_begin(struct problems *p, struct cli *cli)
+{
+    *p = (struct problems){ .cli = cli };
+    bool is_text = cli->format == GREBE_PRINT_TABLE;
+    p->rows = is_text ? NULL : rows_new(columns_of_problems);
+}
+
+static void problems_drop(struct problems *p)
+{
+    if (p->rows != NULL) {
+        rows_drop(p->rows);
+    }
+}
+
+static int problems_end(struct problems *p, size_t n_errors)
+{
+    int code = p->rows != NULL ? rows_print(p->cli, p->rows) : 0;
+    if (p->rows == NULL && n_errors == 0) {
+        out_note(p->cli, "no errors%s", p->n > 0 ? ", see the warnings" : "");
+    }
+    return code != 0 ? code : n_errors > 0 ? EXIT_CODE_CORRUPT : 0;
+}
+
+static int graph_options(struct cli *cli, grebe_graph_options *o)
+{
+    const char *separator = opt_get(cli, "csv-sep");
+    o->is_strict = opt_has(cli, "strict");
+    o->allow_row_mismatch = opt_has(cli, "allow-row-mismatch");
+    o->csv_has_header = opt_has(cli, "csv-header");
+    o->call = &cli->call;
+    if (separator != NULL) {
+        bool is_tab = strcmp(separator, "\\t") == 0 || strcmp(separator, "tab") == 0;
+        if (!is_tab && (strlen(separator) != 1 || strchr("0123456789+-\"", separator[0]) != NULL)) {
+            return out_usage(cli, "--csv-sep: expected one character, found %s", separator);
+        }
+        o->csv_separator = is_tab ? '\t' : separator[0];
+    }
+    return 0;
+}
+
+int cmd_graph_check(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    struct problems problems;
+    size_t n_errors = 0;
+    int code = graph_options(cli, &o);
+    if (code != 0) {
+        return code;
+    }
+    o.is_deep = opt_has(cli, "deep");
+    problems_begin(&problems, cli);
+    o.on_problem = tell;
+    o.problem_arg = &problems;
+    if (grebe_graph_check(cli->ctx, cli->positional[0], &o, &n_errors, &err) != GREBE_OK) {
+        problems_drop(&problems);
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    return problems_end(&problems, n_errors);
+}
+
+int cmd_graph_preprocess(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    grebe_graph_made made;
+    struct problems problems = { .cli = cli };
+    int durable = 0, code = graph_options(cli, &o); /* 0: on */
+    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    if (code != 0) {
+        return code;
+    }
+    if (opt_has(cli, "force") && opt_has(cli, "keep")) {
+        return out_usage(cli, "--force, --keep: one of them at most");
+    }
+    o.out = opt_get(cli, "out");
+    o.without_edge_ids = opt_has(cli, "no-original-edge-id");
+    o.without_cast = opt_has(cli, "no-cast");
+    o.keep_attribute_order = opt_has(cli, "dgl-edge-attr-order");
+    o.force = opt_has(cli, "force") ? GREBE_GRAPH_ALWAYS : opt_has(cli, "keep") ? GREBE_GRAPH_NEVER : GREBE_GRAPH_IF_CHANGED;
+    o.is_durable = durable == 0;
+    o.on_problem = tell;
+    o.problem_arg = &problems;
+    if (grebe_graph_preprocess(cli->ctx, cli->positional[0], &o, &made, &err) != GREBE_OK) {
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    out_note(cli, "%s: %s", made.is_reused ? "already preprocessed" : "preprocessed", made.reason);
+    out_printf("%s/preprocessed\n", o.out != NULL ? o.out : cli->positional[0]);
+    return 0;
+}
+
+/* ---- info ---- */
+
+static const char *const columns_of_info[] = { "kind:text", "name:text", "rows:int", "type:text", "shape:text", "metadata:text", NULL };
+
+static void shape_text(const grebe_graph_array *a, char *dst, size_t room)
+{
+    size_t len = 0;
+    dst[0] = '\0';
+    for (uint32_t i = 0; i < a->rank && len + 24 < room; i++) {
+        len += (size_t)snprintf(dst + len, room - len, i == 0 ? "%llu" : "x%llu", (unsigned long long)a->shape[i]);
+    }
+}
+
+static void add(struct rows *rows, const char *kind, const char *name, int64_t n, const grebe_graph_array *a, const char *metadata)
+{
+    char shape[240] = "";
+    if (a != NULL) {
+        shape_text(a, shape, sizeof shape);
+    }
+    rows_text(rows, kind);
+    rows_text(rows, name);
+    rows_int(rows, n);
+    rows_text(rows, a != NULL ? a->type : NULL);
+    rows_text(rows, a != NULL ? shape : NULL);
+    rows_text(rows, metadata);
+}
+
+static void add_graph(struct cli *cli, struct rows *rows, const grebe_graph *g, const grebe_graph_info *info)
+{
+    const char *name;
+    grebe_graph_array a;
+    add(rows, "dataset", info->name, INT64_MIN, NULL, NULL);
+    if (!info->has_graph) {
+        return;
+    }
+    add(rows, "nodes", NULL, info->n_nodes, &info->indptr, NULL);
+    add(rows, "edges", NULL, info->n_edges, &info->indices, NULL);
+    for (size_t i = 0; i < info->n_node_types; i++) {
+        add(rows, "node type", grebe_graph_node_type(g, i), grebe_graph_num_nodes(g, i), NULL, NULL);
+    }
+    int64_t *counts = cli_alloc(cli, info->n_edge_types + 1, sizeof *counts);
+    grebe_graph_num_edges(g, counts);
+    for (size_t i = 0; i < info->n_edge_types; i++) {
+        add(rows, "edge type", grebe_graph_edge_type(g, i), counts[i], NULL, NULL);
+    }
+    for (int is_edge = 0; is_edge < 2; is_edge++) {
+        for (size_t i = 0; (name = grebe_graph_attribute(g, is_edge == 1, i, &a)) != NULL; i++) {
+            add(rows, is_edge == 1 ? "edge attribute" : "node attribute", name, (int64_t)a.shape[0], &a, NULL);
+        }
+    }
+}
+
+static int add_features(struct cli *cli, struct rows *rows, const grebe_graph *g, size_t n)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        grebe_graph_feature f;
+        grebe_graph_array a;
+        char name[600];
+        if (grebe_graph_get_feature(g, i, &f, &err) != GREBE_OK || grebe_graph_feature_values(g, i, &a, &err) != GREBE_OK) {
+            return out_error(cli, cli->cmd->name, &err);
+        }
+        snprintf(name, sizeof name, "%s:%s:%s", f.domain, f.type != NULL ? f.type : "", f.name);
+        add(rows, f.is_in_memory ? "feature" : "feature on disk", name, a.rank > 0 ? (int64_t)a.shape[0] : INT64_MIN, &a,
+            strcmp(f.metadata, "{}") != 0 ? f.metadata : NULL);
+    }
+    return 0;
+}
+
+static int add_set(struct cli *cli, struct rows *rows, const grebe_graph *g, size_t task, grebe_graph_set set)
+{
+    static const char *const names[] = { "train set", "validation set", "test set" };
+    grebe_error err = GREBE_ERROR_INIT;
+    for (size_t p = 0; p < grebe_graph_set_parts(g, task, set); p++) {
+        const char *type = NULL, *array = NULL;
+        size_t n = grebe_graph_set_part(g, task, set, p, &type);
+        for (size_t i = 0; i < n; i++) {
+            grebe_graph_array a;
+            char name[600];
+            if (grebe_graph_set_values(g, task, set, p, i, &array, &a, &err) != GREBE_OK) {
+                return out_error(cli, cli->cmd->name, &err);
+            }
+            snprintf(name, sizeof name, "%zu:%s:%s", task, type != NULL ? type : "", array != NULL ? array : "");
+            add(rows, names[set], name, a.rank > 0 ? (int64_t)a.shape[0] : INT64_MIN, &a, NULL);
+        }
+    }
+    return 0;
+}
+
+int cmd_graph_info(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph *g = NULL;
+    grebe_graph_info info;
+    if (grebe_graph_open(cli->ctx, cli->positional[0], &g, &err) != GREBE_OK) {
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    struct rows *rows = rows_new(columns_of_info);
+    grebe_graph_get_info(g, &info);
+    add_graph(cli, rows, g, &info);
+    int code = add_features(cli, rows, g, info.n_features);
+    for (size_t i = 0; i < info.n_tasks && code == 0; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "%zu", i);
+        add(rows, "task", name, INT64_MIN, NULL, grebe_graph_task_metadata(g, i));
+        for (int s = 0; s < 3 && code == 0; s++) {
+            code = add_set(cli, rows, g, i, (grebe_graph_set)s);
+        }
+    }
+    if (code != 0) {
+        rows_drop(rows);
+    } else {
+        code = rows_print(cli, rows);
+    }
+    grebe_graph_close(g);
+    return code;
+}
+
+int cmd_graph_verify(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    grebe_graph *g = NULL;
+    struct problems problems;
+    size_t n_errors = 0;
+    if (grebe_graph_open(cli->ctx, cli->positional[0], &g, &err) != GREBE_OK) {
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    problems_begin(&problems, cli);
+    o.allow_row_mismatch = opt_has(cli, "allow-row-mismatch");
+    o.on_problem = tell;
+    o.problem_arg = &problems;
+    grebe_status st = grebe_graph_verify(g, &o, &n_errors, &err);
+    grebe_graph_close(g);
+    if (st != GREBE_OK) {
+        problems_drop(&problems);
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    return problems_end(&problems, n_errors);
+}

@@ -1,0 +1,54 @@
+# Graphs for training: what is wrong is told, what is right is made, opened and verified.
+q() { "$@"; echo "exit $?"; }
+mkdir -p g/set
+printf '0,1\n0,1\n2,1\n1,0\n0,1\n' >g/e.csv
+cat >g/metadata.yaml <<'END'
+dataset_name: tiny
+graph:
+  nodes:
+  - num: 4
+  edges:
+  - format: csv
+    path: e.csv
+END
+
+echo "# check"
+q grebe graph check g
+q grebe graph check g --deep
+sed 's/num: 4/num: 1e3/; s/format: csv/format: parquet/' g/metadata.yaml >bad.yaml
+mkdir bad
+mv bad.yaml bad/metadata.yaml
+q grebe graph check bad
+q grebe graph check bad --format jsonl
+q grebe graph preprocess bad
+q grebe graph check nope
+printf '0,1\n4,1\n' >bad/e.csv
+cp g/metadata.yaml bad/
+q grebe graph check bad --deep
+q grebe graph preprocess bad
+ls bad
+
+echo "# preprocess"
+q grebe graph preprocess g
+q grebe graph preprocess g
+q grebe graph preprocess g --no-cast
+touch g/e.csv
+q grebe graph preprocess g --no-cast
+printf '0,1\n0,1\n2,1\n1,0\n0,2\n' >g/e.csv
+q grebe graph preprocess g --no-cast --threads 4
+mkdir other
+q grebe graph preprocess g --out other --no-original-edge-id
+ls other other/preprocessed
+echo "# info, verify"
+q grebe graph info g --format csv
+q grebe graph verify g
+q grebe graph info other/preprocessed --format jsonl
+q grebe graph info bad
+q grebe graph verify g --format csv
+printf 'src,dst\n0,1\n' >bad/e.csv
+q grebe graph preprocess bad
+q grebe graph preprocess bad --csv-header
+printf '0\t1\n' >bad/e.csv
+q grebe graph preprocess bad
+q grebe graph preprocess bad --csv-sep tab
+q grebe graph preprocess bad --csv-sep 12
