@@ -247,3 +247,32 @@ def test_content_that_is_none_of_its_kind(tmp_path, kind, content):
     for streaming in (False, True):
         with pytest.raises(grebe.Corrupt, match="x"):
             list(gd.load(kind, data_files=tmp_path / "x", split="train", cache_dir=tmp_path / "cache", streaming=streaming))
+
+
+# ---- functions that fail half way, or give too little
+
+
+def test_rows_before_a_generator_raises_are_given_out():
+    def rows_then_error():
+        for i in range(7):
+            yield {"a": i}
+        raise ValueError("at 7")
+
+    for features in (None, gd.Features({"a": gd.Value("int64")})):
+        got = []
+        with pytest.raises(ValueError, match="at 7"):
+            for row in gd.IterableDataset.from_generator(rows_then_error, features=features):
+                got.append(row["a"])
+        assert got == list(range(7))
+    with pytest.raises(ValueError, match="at 7"):
+        gd.Dataset.from_generator(rows_then_error)
+
+
+def test_transforms_that_give_other_numbers_of_values_lose_no_rows(ds):
+    assert list(ds.with_transform(lambda b: {"a": [b["a"][0] * 2]})) == [{"a": 2 * i} for i in range(5)]
+    assert list(ds.with_transform(lambda b: {"a": b["a"], "q": b["a"][:1]})) == [{"a": i, "q": i} for i in range(5)]
+    with pytest.raises(ValueError, match="no value"):
+        list(ds.with_transform(lambda b: {"a": []}))
+    for read in (lambda d: d[0], lambda d: d[:], list):
+        with pytest.raises(TypeError, match="expected a dict of columns"):
+            read(ds.with_transform(lambda b: 5))
