@@ -276,3 +276,16 @@ def test_transforms_that_give_other_numbers_of_values_lose_no_rows(ds):
     for read in (lambda d: d[0], lambda d: d[:], list):
         with pytest.raises(TypeError, match="expected a dict of columns"):
             read(ds.with_transform(lambda b: 5))
+
+
+@pytest.mark.parametrize("n", [2**62, 2**63 - 1])
+def test_counts_at_the_end_of_64_bits(ds, stream, n):
+    a = [r["a"] for r in stream.shuffle(seed=1, buffer_size=100)]
+    assert [r["a"] for r in stream.shuffle(seed=1, buffer_size=n)] == a
+    assert [r["a"] for r in stream.batch(2).shuffle(seed=1, buffer_size=n)] == [r["a"] for r in stream.batch(2).shuffle(seed=1, buffer_size=9)]
+    assert len(list(stream.take(n))) == 5 and len(list(stream.skip(n))) == 0 and len(list(stream.batch(n))) == 1
+    assert next(iter(stream.repeat(n)))["a"] == 0 and len(list(stream.iter(n))) == 1 and len(list(ds.iter(n))) == 1
+    assert len(ds.take(n)) == 5 and len(ds.skip(n)) == 0 and len(ds.batch(n)) == 1
+    assert len(ds.map(lambda b: b, batched=True, batch_size=n, writer_batch_size=n)) == 5
+    with pytest.raises(grebe.Limit):
+        ds.repeat(n)
