@@ -5,6 +5,7 @@ A column that a function only looks at goes on as it lies in the file. One that 
 returns, is built anew."""
 
 import json
+import sys
 
 from . import _core
 from ._formats import LazyColumns
@@ -32,12 +33,28 @@ def _table_batch(result):
     return ds.read(0, ds.num_rows, None)
 
 
+def _arrays(value):
+    """A value with numpy arrays where it has tensors: these are no buffers, so the library does not see what is in them."""
+    if hasattr(value, "detach") and hasattr(value, "numpy"):
+        array = value.detach().cpu().numpy()
+        return array if array.shape else array[()]
+    if isinstance(value, dict):
+        return {k: _arrays(v) for k, v in value.items()}
+    return [_arrays(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
 def build(columns, use_json=True):
     """A Batch of {name: values}; values of several kinds become the texts of their JSON."""
     names, values, json_names = [], [], []
     for name, column in columns.items():
         names.append(name)
-        values.append(column)
+        first = column[0] if isinstance(column, list) and column else column
+        values.append(_arrays(column) if hasattr(first, "detach") else column)  # as numbers of their own width
+    try:
+        return _core.batch_from_columns(names, values, True)
+    except TypeError:
+        if "torch" in sys.modules:
+            values = [_arrays(column) for column in values]
     try:
         return _core.batch_from_columns(names, values, True)
     except TypeError:
