@@ -103,7 +103,8 @@ typedef struct grebe_graph grebe_graph;
  * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_ESCHEMA (metadata); GREBE_ECORRUPT; GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_open(grebe_context *ctx, const char *path, grebe_graph **out, grebe_error *err);
-GREBE_API void grebe_graph_close(grebe_graph *graph); /**< NULL accepted. */
+/** @param graph NULL is accepted. */
+GREBE_API void grebe_graph_close(grebe_graph *graph);
 
 /** An array in a mapped file, row-major, native byte order. All pointers are borrowed from the graph. */
 typedef struct grebe_graph_array {
@@ -124,12 +125,15 @@ typedef struct grebe_graph_info {
     size_t n_features, n_tasks;
     grebe_graph_array indptr, indices, node_type_offset, type_per_edge;
 } grebe_graph_info;
+/** @param out Written; what it points to is borrowed from the graph. */
 GREBE_API void grebe_graph_get_info(const grebe_graph *graph, grebe_graph_info *out);
 
 /** @return Name of a type by id, borrowed; NULL beyond the last. */
 GREBE_API const char *grebe_graph_node_type(const grebe_graph *graph, size_t id);
-GREBE_API const char *grebe_graph_edge_type(const grebe_graph *graph, size_t id); /**< "source:relation:destination" */
-GREBE_API int64_t grebe_graph_num_nodes(const grebe_graph *graph, size_t id); /**< @return nodes of a type; -1 beyond the last. */
+/** @return "source:relation:destination", borrowed; NULL beyond the last. */
+GREBE_API const char *grebe_graph_edge_type(const grebe_graph *graph, size_t id);
+/** @return Nodes of a type; of a graph without types, for id 0, all; -1 beyond the last. */
+GREBE_API int64_t grebe_graph_num_nodes(const grebe_graph *graph, size_t id);
 /** @param counts Written: edges of each type. Shape [n_edge_types]. Reads the types of all edges. */
 GREBE_API void grebe_graph_num_edges(const grebe_graph *graph, int64_t *counts);
 /** Attribute i of nodes (is_edge false) or edges. @return Its name, borrowed; NULL beyond the last. */
@@ -165,7 +169,9 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_set_values(const grebe_graph
 /**
  * Verify an opened data set: lists ascend, ids are in range, types are sorted in each list, checksums, files of features and sets.
  *
- * @param options Borrowed; on_problem is called with all that is found. NULL: nothing is told.
+ * @param options  Borrowed; on_problem is called with all that is found. NULL: nothing is told.
+ * @param n_errors Written. May be NULL.
+ * @return GREBE_OK, whatever was found; GREBE_EIO; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_options *options, size_t *n_errors,
                                                           grebe_error *err);

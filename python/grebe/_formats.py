@@ -291,7 +291,10 @@ class CustomFormatter(PythonFormatter):
 
     def whole(self, batch):
         plain = super().column
-        return self._transform({name: plain(batch, name) for name in batch.schema.names})
+        columns = self._transform({name: plain(batch, name) for name in batch.schema.names})
+        if not hasattr(columns, "keys"):
+            raise TypeError(f"the transform: expected a dict of columns, found {type(columns).__name__}")
+        return columns
 
     def batch(self, batch, names):
         return self.whole(batch)
@@ -300,11 +303,18 @@ class CustomFormatter(PythonFormatter):
         return self.whole(batch)[name]
 
     def rows(self, batch):
-        columns = self.whole(batch)
+        columns, n = self.whole(batch), batch.num_rows
+        if not columns or any(not hasattr(v, "__len__") or len(v) != n for v in columns.values()):
+            # a function for one row: each is given to it alone, none is lost
+            from . import _core
+            return [self.row(_core.batch_slice(batch, i, i + 1)) for i in range(n)]
         return [dict(zip(columns, values)) for values in zip(*columns.values())]
 
     def row(self, batch):
         columns = self.whole(batch)
+        for name, values in columns.items():
+            if hasattr(values, "__len__") and len(values) == 0:
+                raise ValueError(f"the transform gave no value for the row in column {name!r}")
         return {name: values[0] for name, values in columns.items()}
 
 

@@ -35,10 +35,16 @@ def generated_batches(rows, features=None, first_rows=_FIRST_ROWS):
     text = features_json(features)
     names = None if text is None else list(json.loads(text))
     rows = iter(rows)
-    done = 0
+    done, failure = 0, None
     for n in _sizes(1 if text is not None else first_rows):
-        part = list(itertools.islice(rows, n))
+        part = []
+        try:
+            part.extend(itertools.islice(rows, n))  # what came before it raised stays
+        except Exception as e:
+            failure = e
         if not part:
+            if failure is not None:
+                raise failure
             return
         check_rows("generator", part, done)
         done += len(part)
@@ -51,6 +57,8 @@ def generated_batches(rows, features=None, first_rows=_FIRST_ROWS):
         if text is None:
             text = _core.dataset_of_rows(batch, None).info()["features"]
         yield _cast(batch, text)
+        if failure is not None:
+            raise failure
 
 
 class _Shards:

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/name_index.h"
+#include "base/utf8.h"
 #include "builder/builder_csv.h"
 
 enum { FILL_BYTES = 1 << 20 };
@@ -179,7 +180,10 @@ static grebe_status make_names(struct csv_file *f, bool has_header, size_t row, 
         if (!has_header) {
             names[i] = name_printf(f, "%.0s%zu", "", i);
         } else if (csv_field_at(&f->chunk, row, i, &p, &len) && len > 0) {
-            names[i] = memchr(p, '\0', len) == NULL ? arena_str(&f->arena, p, len) : "";
+            if (memchr(p, '\0', len) != NULL || !utf8_is_valid(p, len)) { /* UTF-16, or what is no text */
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "header, field %zu: expected UTF-8 without null characters", i + 1);
+            }
+            names[i] = arena_str(&f->arena, p, len);
         } else {
             names[i] = name_printf(f, "%sUnnamed: %zu", "", i);
         }

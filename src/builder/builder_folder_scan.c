@@ -75,7 +75,7 @@ bool folder_is_hidden(const char *name)
 {
     for (const char *part = name; part != NULL; part = strchr(part, '/')) {
         part += *part == '/';
-        if (*part == '.' || strncmp(part, "__", 2) == 0) {
+        if ((*part == '.' && part[1] != '/') || strncmp(part, "__", 2) == 0) {
             return true;
         }
     }

@@ -109,7 +109,10 @@ out:
 
 /* ---- units ---- */
 
-/* Folders, and what is hidden or made by other programs (".DS_Store", "__MACOSX/…"), are no data. */
+/*
+ * Folders, and what is hidden or made by other programs (".DS_Store", "__MACOSX/…"), are no data. "./" is how many archives
+ * begin; and with "../" a member is read as another, since its name is no path here.
+ */
 static bool is_data(const struct archive_member *m)
 {
     if (m->is_folder || m->is_other) {
@@ -117,7 +120,8 @@ static bool is_data(const struct archive_member *m)
     }
     for (const char *part = m->name; part != NULL; part = strchr(part, '/')) {
         part += *part == '/';
-        if (*part == '.' || strncmp(part, "__", 2) == 0) {
+        size_t dots = strspn(part, "."), len = strcspn(part, "/");
+        if ((dots > 0 && (dots < len || dots > 2)) || strncmp(part, "__", 2) == 0) {
             return false;
         }
     }

@@ -18,8 +18,8 @@ enum { EXAMPLES_SEEN = 5, COLUMNS_MAX = 4096 };
 static const char *field_of(const char *name, size_t *key_len)
 {
     const char *base = path_base_name(name), *dot = strchr(base, '.');
-    if (dot == NULL || dot == base) {
-        return NULL;
+    if (dot == NULL || dot == base || strncmp(base, "__", 2) == 0) {
+        return NULL; /* of folders the names do not matter: many archives begin with "./" */
     }
     *key_len = (size_t)(dot - name);
     return dot + 1;
@@ -120,6 +120,9 @@ grebe_status webdataset_open_tar(struct builder_base *b, const char *path, struc
     struct region *bytes = NULL, *content = NULL;
     grebe_status st = builder_map(b, path, &bytes, err);
     st = st == GREBE_OK ? builder_expand(b->b.ctx, path, bytes, &content, err) : st;
+    if (st == GREBE_OK && content->len == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a tar archive, found an empty file", path);
+    }
     if (st == GREBE_OK) {
         st = archive_open(b->b.ctx->a, content, out, err);
         st = st == GREBE_OK ? st : error_wrap(err, st, "%s", path);
@@ -135,7 +138,7 @@ bool webdataset_next_example(const struct archive *z, size_t at, struct example 
     for (; at < z->n; at++) {
         const struct archive_member *m = &z->members[at];
         size_t key_len = 0;
-        if (m->is_folder || m->is_other || folder_is_hidden(m->name) || field_of(m->name, &key_len) == NULL) {
+        if (m->is_folder || m->is_other || field_of(m->name, &key_len) == NULL) {
             continue;
         }
         if (out->key == NULL) {
@@ -153,7 +156,7 @@ const char *webdataset_member_field(const struct archive *z, const struct exampl
 {
     const struct archive_member *m = &z->members[i];
     size_t key_len = 0;
-    const char *field = m->is_folder || m->is_other || folder_is_hidden(m->name) ? NULL : field_of(m->name, &key_len);
+    const char *field = m->is_folder || m->is_other ? NULL : field_of(m->name, &key_len);
     return key_len == e->key_len ? field : NULL;
 }
 

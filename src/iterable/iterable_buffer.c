@@ -68,8 +68,9 @@ static grebe_status fill_buffer(struct buffer_reader *b, grebe_error *err)
     int64_t left = 0; /* of a unit that has begun */
     while (st == GREBE_OK && (left > 0 || n_entries(b) < b->node->rows)) {
         int64_t need = left > 0 ? left : b->node->rows - n_entries(b);
-        if (left == 0) {
-            need = (need + b->unit - 1) / b->unit * b->unit;
+        if (left == 0 && need % b->unit != 0) {
+            int64_t more = b->unit - need % b->unit;
+            need = more > INT64_MAX - need ? INT64_MAX : need + more;
         }
         struct rows in = { 0 };
         st = reader_next(b->kid, min_i64(need, READ_ROWS_MAX), b->are_whole ? INT64_MAX : need, &in, err);

@@ -151,6 +151,10 @@ grebe_status grebe_cache_remove(grebe_context *ctx, const char *cache_dir, const
     scratch = BUF_INIT(ctx->a);
     GREBE_TRY(options_copy(&o, sizeof o, options, err));
     GREBE_TRY(io_local_new(ctx, &store, err));
+    if (cache_dir != NULL && cache_dir[0] == '\0') {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "the folder of the cache is an empty text");
+        goto out;
+    }
     GREBE_TRY(load_cache_folder(&ar, cache_dir, &cache, err));
     below = cache;
     if (o.path != NULL) {

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What odd use of data sets must not break: clear errors, no crash, no wrong rows without a word."""
 
+import io
 import os
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -194,3 +197,95 @@ def test_a_cache_file_that_the_set_reads_is_refused(tmp_path):
             with pytest.raises(grebe.InvalidArgument, match="this data set reads it"):
                 call(tmp_path / name)
     assert first["z"][:] == [1] * 5
+
+
+# ---- archives
+
+
+def tar_of(path, *names):
+    with tarfile.open(path, "w") as t:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            t.addfile(member, io.BytesIO(name[-5:-4].encode()))
+    return str(path)
+
+
+def zip_of(path, **members):
+    with zipfile.ZipFile(path, "w") as z:
+        for name, text in members.items():
+            z.writestr(name, text)
+    return str(path)
+
+
+def test_members_below_a_dot_are_data(tmp_path):
+    """`tar cf x.tar .` names each member "./…"."""
+    path = tar_of(tmp_path / "x.tar", "./a.txt", "./.b.txt", "./__c.txt", ".d/e.txt", "../../f.txt", "/g.txt")
+    want = [("./a", "a"), (".d/e", "e"), ("../../f", "f"), ("/g", "g")]
+    made = gd.load("webdataset", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert [(r["__key__"], r["txt"]) for r in made] == want
+    assert [(r["__key__"], r["txt"]) for r in gd.load("webdataset", data_files=path, split="train", streaming=True)] == want
+
+
+def test_members_of_zip_below_a_dot_are_data(tmp_path):
+    path = zip_of(tmp_path / "x.zip", **{"./a.csv": "v\n1\n", "../../b.csv": "v\n2\n", "/c.csv": "v\n3\n", ".d.csv": "v\n4\n", "__M/e.csv": "v\n5\n"})
+    made = gd.load("csv", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert sorted(made["v"][:]) == [1, 2, 3]
+    path = zip_of(tmp_path / "i.zip", **{"./a/x.png": "1", "./b/y.png": "2", "__MACOSX/a/x.png": "3"})
+    made = gd.load("imagefolder", data_files=path, split="train", cache_dir=tmp_path / "cache")
+    assert len(made) == 2 and made.features["label"].names == ["a", "b"]
+
+
+# ---- content that is not what it is said to be
+
+
+@pytest.mark.parametrize("kind, content", [
+    ("csv", "a\n1\n".encode("utf-16")), ("csv", b"\xff,b\n1,2\n"), ("csv", b"a\0,b\n1,2\n"), ("csv", b""), ("webdataset", b""), ("parquet", b""),
+    ("arrow", b"")])
+def test_content_that_is_none_of_its_kind(tmp_path, kind, content):
+    (tmp_path / "x").write_bytes(content)
+    for streaming in (False, True):
+        with pytest.raises(grebe.Corrupt, match="x"):
+            list(gd.load(kind, data_files=tmp_path / "x", split="train", cache_dir=tmp_path / "cache", streaming=streaming))
+
+
+# ---- functions that fail half way, or give too little
+
+
+def test_rows_before_a_generator_raises_are_given_out():
+    def rows_then_error():
+        for i in range(7):
+            yield {"a": i}
+        raise ValueError("at 7")
+
+    for features in (None, gd.Features({"a": gd.Value("int64")})):
+        got = []
+        with pytest.raises(ValueError, match="at 7"):
+            for row in gd.IterableDataset.from_generator(rows_then_error, features=features):
+                got.append(row["a"])
+        assert got == list(range(7))
+    with pytest.raises(ValueError, match="at 7"):
+        gd.Dataset.from_generator(rows_then_error)
+
+
+def test_transforms_that_give_other_numbers_of_values_lose_no_rows(ds):
+    assert list(ds.with_transform(lambda b: {"a": [b["a"][0] * 2]})) == [{"a": 2 * i} for i in range(5)]
+    assert list(ds.with_transform(lambda b: {"a": b["a"], "q": b["a"][:1]})) == [{"a": i, "q": i} for i in range(5)]
+    with pytest.raises(ValueError, match="no value"):
+        list(ds.with_transform(lambda b: {"a": []}))
+    for read in (lambda d: d[0], lambda d: d[:], list):
+        with pytest.raises(TypeError, match="expected a dict of columns"):
+            read(ds.with_transform(lambda b: 5))
+
+
+@pytest.mark.parametrize("n", [2**62, 2**63 - 1])
+def test_counts_at_the_end_of_64_bits(ds, stream, n):
+    a = [r["a"] for r in stream.shuffle(seed=1, buffer_size=100)]
+    assert [r["a"] for r in stream.shuffle(seed=1, buffer_size=n)] == a
+    assert [r["a"] for r in stream.batch(2).shuffle(seed=1, buffer_size=n)] == [r["a"] for r in stream.batch(2).shuffle(seed=1, buffer_size=9)]
+    assert len(list(stream.take(n))) == 5 and len(list(stream.skip(n))) == 0 and len(list(stream.batch(n))) == 1
+    assert next(iter(stream.repeat(n)))["a"] == 0 and len(list(stream.iter(n))) == 1 and len(list(ds.iter(n))) == 1
+    assert len(ds.take(n)) == 5 and len(ds.skip(n)) == 0 and len(ds.batch(n)) == 1
+    assert len(ds.map(lambda b: b, batched=True, batch_size=n, writer_batch_size=n)) == 5
+    with pytest.raises(grebe.Limit):
+        ds.repeat(n)

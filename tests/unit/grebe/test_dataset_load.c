@@ -984,6 +984,7 @@ static void test_cache__list_and_remove__by_kind_age_and_bytes(void **state)
     r.path = "";
     assert_fails(grebe_cache_remove(s->ctx, s->cache, &r, &stream, &err), GREBE_EINVAL, "is empty");
     r.path = NULL;
+    assert_fails(grebe_cache_remove(s->ctx, "", &r, &stream, &err), GREBE_EINVAL, "empty text");
     r.max_bytes = 0;
     assert_ok(grebe_cache_remove(s->ctx, s->cache, &r, &stream, &err));
     lines_of(&stream, &text);

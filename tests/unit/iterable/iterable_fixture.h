@@ -47,8 +47,8 @@ static inline const int64_t *ids_of(const struct ArrowArray *rows)
 struct id_source {
     int64_t rows[64], first[64];
     int64_t n, batch;
-    int64_t n_opened; /* calls, and rows given: how much a resumption reads */
-    int64_t n_given;
+    _Atomic int64_t n_opened; /* calls, and rows given: how much a resumption reads; a prefetch counts from another thread */
+    _Atomic int64_t n_given;
 };
 
 struct id_stream {
