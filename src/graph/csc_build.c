@@ -147,7 +147,7 @@ static void choose_types(struct csc_build *b)
     const struct graph_metadata *m = b->m;
     bool is_narrow = m->n_edges > 0;
     for (size_t i = 0; i < m->n_edges; i++) {
-        is_narrow = is_narrow && b->files[i].text == NULL && b->files[i].array.type == ARRAY_I32;
+        is_narrow = is_narrow && b->files[i].text == NULL && b->files[i].rows == NULL && b->files[i].array.type == ARRAY_I32;
     }
     bool edges_fit = b->n_edges <= INT32_MAX, nodes_fit = b->n_nodes <= INT32_MAX;
     if (b->options.is_cast) {

@@ -2,8 +2,7 @@
 /*
  * Invariants
  *  1. Slots [0, n_used) hold rows; `table` has exactly their ids, at most half full.
- *  2. The slots are the queue of SIEVE as a circle in which a new row takes the place of the one that leaves: the hand goes on
- *     from there, as in the paper's queue it goes on towards the head.
+ *  2. The used slots are one list from the oldest to the newest; `hand` is one of them, or NONE: begin at the oldest.
  */
 #include "graph/graph_rows.h"
 
@@ -12,11 +11,20 @@
 #include "base/rng.h"
 #include "graph/graph_array.h"
 
+#define NONE UINT32_MAX
+
+/* Neighbours in the order in which rows came. */
+struct link {
+    uint32_t newer, older;
+};
+
 struct graph_row_cache {
     grebe_context *ctx;
     const struct tensor *t;
     size_t row_bytes;
-    size_t n_slots, n_used, hand;
+    size_t n_slots, n_used;
+    uint32_t hand, oldest, newest;
+    struct link *links;    /* by slot */
     unsigned char *rows;   /* shape [n_slots][row_bytes] */
     int64_t *ids;          /* by slot */
     unsigned char *visited;
@@ -36,7 +44,8 @@ grebe_status graph_row_cache_new(grebe_context *ctx, const struct tensor *t, uin
     c->ctx = ctx;
     c->t = t;
     c->row_bytes = graph_row_bytes(t);
-    uint64_t per_row = c->row_bytes + sizeof *c->ids + 1 + 4 * sizeof *c->table;
+    c->hand = c->oldest = c->newest = NONE;
+    uint64_t per_row = c->row_bytes + sizeof *c->ids + sizeof *c->links + 1 + 4 * sizeof *c->table;
     uint64_t rows = t->rank == 0 ? 1 : min_u64(bytes / per_row, t->shape[0]);
     c->n_slots = (size_t)min_u64(rows == 0 ? 1 : rows, UINT32_MAX / 4);
     for (c->n_table = 16; c->n_table < 2 * c->n_slots;) {
@@ -44,9 +53,10 @@ grebe_status graph_row_cache_new(grebe_context *ctx, const struct tensor *t, uin
     }
     c->rows = mem_alloc(ctx->a, c->n_slots * c->row_bytes);
     c->ids = mem_alloc(ctx->a, c->n_slots * sizeof *c->ids);
+    c->links = mem_alloc(ctx->a, c->n_slots * sizeof *c->links);
     c->visited = mem_alloc_zero(ctx->a, c->n_slots);
     c->table = mem_alloc_zero(ctx->a, c->n_table * sizeof *c->table);
-    if (c->rows == NULL || c->ids == NULL || c->visited == NULL || c->table == NULL) {
+    if (c->rows == NULL || c->ids == NULL || c->links == NULL || c->visited == NULL || c->table == NULL) {
         grebe_status st = mem_fail(err, c->n_slots * c->row_bytes, "a cache of rows");
         graph_row_cache_free(c);
         return st;
@@ -63,6 +73,7 @@ void graph_row_cache_free(struct graph_row_cache *c)
             mem_free(a, c->rows, c->n_slots * c->row_bytes);
         }
         mem_free(a, c->ids, c->n_slots * sizeof *c->ids);
+        mem_free(a, c->links, c->n_slots * sizeof *c->links);
         if (c->visited != NULL) {
             mem_free(a, c->visited, c->n_slots);
         }
@@ -96,19 +107,29 @@ static void forget(struct graph_row_cache *c, int64_t id)
     c->table[hole] = 0;
 }
 
-static size_t take_slot(struct graph_row_cache *c)
+/* The oldest row from the hand on that was not asked for since the hand came by. */
+static uint32_t evict(struct graph_row_cache *c)
 {
-    if (c->n_used < c->n_slots) {
-        return c->n_used++;
+    uint32_t at = c->hand == NONE ? c->oldest : c->hand;
+    while (c->visited[at]) {
+        c->visited[at] = 0;
+        at = c->links[at].newer == NONE ? c->oldest : c->links[at].newer;
     }
-    while (c->visited[c->hand]) {
-        c->visited[c->hand] = 0;
-        c->hand = c->hand + 1 == c->n_slots ? 0 : c->hand + 1;
-    }
-    size_t slot = c->hand;
-    c->hand = slot + 1 == c->n_slots ? 0 : slot + 1;
-    forget(c, c->ids[slot]);
+    struct link l = c->links[at];
+    c->hand = l.newer;
+    *(l.newer == NONE ? &c->newest : &c->links[l.newer].older) = l.older;
+    *(l.older == NONE ? &c->oldest : &c->links[l.older].newer) = l.newer;
+    forget(c, c->ids[at]);
     c->counts.evictions++;
+    return at;
+}
+
+static uint32_t take_slot(struct graph_row_cache *c)
+{
+    uint32_t slot = c->n_used < c->n_slots ? (uint32_t)c->n_used++ : evict(c);
+    c->links[slot] = (struct link){ NONE, c->newest };
+    *(c->newest == NONE ? &c->oldest : &c->links[c->newest].newer) = slot;
+    c->newest = slot;
     return slot;
 }
 
@@ -116,14 +137,15 @@ static void keep(struct graph_row_cache *c, int64_t id, const unsigned char *row
 {
     size_t at = find(c, id);
     if (c->table[at] != 0) {
-        return; /* twice in one call */
+        c->visited[c->table[at] - 1] = 1; /* twice in one call */
+        return;
     }
-    size_t slot = take_slot(c);
+    uint32_t slot = take_slot(c);
     at = find(c, id); /* something may have moved */
     c->ids[slot] = id;
     c->visited[slot] = 0;
-    c->table[at] = (uint32_t)slot + 1;
-    memcpy(c->rows + slot * c->row_bytes, row, c->row_bytes);
+    c->table[at] = slot + 1;
+    memcpy(c->rows + (size_t)slot * c->row_bytes, row, c->row_bytes);
 }
 
 grebe_status graph_row_cache_gather(struct graph_row_cache *c, const int64_t *ids, int64_t n, uint32_t threads, void *dst,

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GRAPH_SAMPLE_H
+#define GREBE_GRAPH_SAMPLE_H
+
+/*
+ * Batches of a graph for training: neighbours of seeds are sampled hop by hop, nodes get rows, features come along
+ * (docs/internals/graph_sampling.md). What is drawn is a function of the seed and of the place alone, not of threads
+ * (docs/format/graph_random.md).
+ */
+
+#include "grebe/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** All neighbours, in the place of a number of them. */
+#define GREBE_GRAPH_ALL (-1)
+
+typedef enum grebe_graph_method {
+    GREBE_GRAPH_NEIGHBORS = 0, /**< each node draws for itself */
+    GREBE_GRAPH_LAYER = 1      /**< a random number for each source, the smallest are taken: fewer nodes (LABOR) */
+} grebe_graph_method;
+
+/** How neighbours are sampled. Fields beyond struct_size take their defaults. Everything is borrowed for the call. */
+typedef struct grebe_graph_sampling {
+    uint32_t struct_size;
+    grebe_graph_method method;
+    /** Neighbours of each node: [n_layers][n_fanouts], the outermost layer first; at least 0, or GREBE_GRAPH_ALL. */
+    const int64_t *fanouts;
+    size_t n_layers;
+    size_t n_fanouts;         /**< 0 or 1: for all types of edges together; else one for each type */
+    bool with_replacement;
+    bool keeps_duplicates;    /**< a node that is reached again gets another row; always so with times */
+    const char *weights;      /**< attribute of edges: weights or a mask; NULL: all alike */
+    bool weights_unchecked;   /**< do not look for weights that are negative, infinite or NaN */
+    const char *node_times, *edge_times; /**< attributes (int64): only what is older than the seed; NULL: of any time */
+    bool has_window;
+    int64_t window;           /**< and younger than the time of the seed less this */
+} grebe_graph_sampling;
+#define GREBE_GRAPH_SAMPLING_INIT                                                                                                \
+    {                                                                                                                             \
+        sizeof(grebe_graph_sampling), GREBE_GRAPH_NEIGHBORS, 0, 0, 0, false, false, 0, false, 0, 0, false, 0                      \
+    }
+
+/** Seeds of one type. */
+typedef struct grebe_graph_seeds {
+    const char *type;     /**< of nodes; NULL in a graph without types */
+    const int64_t *ids;   /**< shape [n], counted from 0 in the type */
+    int64_t n;
+    const int64_t *times; /**< shape [n]; NULL: none */
+} grebe_graph_seeds;
+
+/** What was sampled; valid until the next call to what gave it. */
+typedef struct grebe_graph_batch grebe_graph_batch;
+
+typedef struct grebe_graph_sampler grebe_graph_sampler;
+
+/**
+ * @param threads For one batch; 0: the context's.
+ * @param out     Owned, grebe_graph_sampler_free() before the graph is closed. Not for several threads at a time.
+ * @return GREBE_OK; GREBE_EINVAL (options, weights); GREBE_ENOTFOUND (attribute); GREBE_ESCHEMA; GREBE_EUNSUPPORTED; GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_new(const grebe_graph *graph, const grebe_graph_sampling *sampling,
+                                                               uint32_t threads, grebe_graph_sampler **out, grebe_error *err);
+GREBE_API void grebe_graph_sampler_free(grebe_graph_sampler *sampler); /**< NULL accepted. */
+/**
+ * @param seed Of what is drawn.
+ * @param out  Borrowed until the next call.
+ * @return GREBE_OK; GREBE_EINVAL names a seed that is no node; GREBE_ECORRUPT; GREBE_ELIMIT; GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_run(grebe_graph_sampler *sampler, const grebe_graph_seeds *seeds,
+                                                               size_t n_seeds, uint64_t seed, const grebe_graph_batch **out,
+                                                               grebe_error *err);
+
+/* ---- what is in a batch ---- */
+
+GREBE_API size_t grebe_graph_batch_n_layers(const grebe_graph_batch *batch);
+GREBE_API int64_t grebe_graph_batch_n_edges(const grebe_graph_batch *batch); /**< @return those of all layers. */
+/** Nodes of a type by row: ids counted from 0 in the type, seeds first. @return Shape [*n], borrowed; NULL beyond the last type. */
+GREBE_API const int64_t *grebe_graph_batch_nodes(const grebe_graph_batch *batch, size_t node_type, int64_t *n);
+/** @param rows, columns Nodes that a layer comes from and leads to: the first of those rows. Layer 0 is the outermost. */
+GREBE_API void grebe_graph_batch_counts(const grebe_graph_batch *batch, size_t layer, size_t node_type, int64_t *rows, int64_t *columns);
+
+/** Edges of one type in one layer. */
+typedef struct grebe_graph_relation {
+    int64_t n_columns, n_edges;
+    const int64_t *indptr;  /**< shape [n_columns + 1] */
+    const int64_t *indices; /**< shape [n_edges]: rows of the source type */
+    const int64_t *edges;   /**< shape [n_edges]: rows of the edge file of this type; without kept ids positions in the graph */
+} grebe_graph_relation;
+GREBE_API void grebe_graph_batch_relation(const grebe_graph_batch *batch, size_t layer, size_t edge_type, grebe_graph_relation *out);
+
+/** All layers of one type of edges, hop by hop from the seeds, as PyG has them. */
+typedef struct grebe_graph_edge_index {
+    int64_t n_edges;
+    const int64_t *sources, *targets; /**< shape [n_edges]: rows */
+    const int64_t *edges;             /**< shape [n_edges]: "e_id" */
+    const int64_t *per_hop;           /**< shape [n_layers]: "num_sampled_edges" */
+} grebe_graph_edge_index;
+/** @param out Borrowed from the batch until the next call of this function on it. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_edge_index(const grebe_graph_batch *batch, size_t edge_type,
+                                                                    grebe_graph_edge_index *out, grebe_error *err);
+/** @param per_hop Written, shape [n_layers + 1]: "num_sampled_nodes", the seeds first. */
+GREBE_API void grebe_graph_batch_nodes_per_hop(const grebe_graph_batch *batch, size_t node_type, int64_t *per_hop);
+
+/* ---- epochs of batches ---- */
+
+/** Rows that batches bring along. */
+typedef struct grebe_graph_fetch {
+    const char *domain; /**< "node" or "edge" */
+    const char *type;   /**< NULL: none */
+    const char *name;
+    uint64_t cache_bytes; /**< rows that were read are kept in so much memory; 0: none */
+} grebe_graph_fetch;
+
+typedef struct grebe_graph_loader_options {
+    uint32_t struct_size;
+    size_t task;
+    grebe_graph_set set;
+    const grebe_graph_sampling *sampling; /**< NULL: nothing is sampled */
+    int64_t batch_size;
+    bool is_shuffled, drop_last;
+    uint64_t seed;                  /**< of orders and of what is drawn */
+    /** Several processes that share an epoch; n_replicas 0: one alone. */
+    int64_t n_replicas, rank;
+    bool drop_uneven;
+    int64_t n_workers, worker;
+    int64_t negative_ratio;         /**< drawn for each pair of nodes; 0: none */
+    bool excludes_seeds;            /**< seed edges are left out of what is sampled */
+    bool excludes_reverse;          /**< those of the other direction too */
+    const char *const *reverse;     /**< shape [2 * n_reverse]: types of edges, each followed by that of the other direction */
+    size_t n_reverse;
+    const grebe_graph_fetch *fetches;
+    size_t n_fetches;
+    uint32_t ahead;                 /**< batches made before they are asked for; 0: by the number of threads */
+    uint32_t threads;               /**< 0: the context's */
+} grebe_graph_loader_options;
+#define GREBE_GRAPH_LOADER_OPTIONS_INIT                                                                                           \
+    {                                                                                                                             \
+        sizeof(grebe_graph_loader_options), 0, GREBE_GRAPH_TRAIN, 0, 1, false, false, 0, 0, 0, false, 0, 0, 0, false, false, 0, 0, 0, 0, 0, 0 \
+    }
+
+typedef struct grebe_graph_loader grebe_graph_loader;
+
+/**
+ * @param out Owned, grebe_graph_loader_free() before the graph is closed. Not for several threads at a time.
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (set, feature, attribute); GREBE_ESCHEMA; GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_new(const grebe_graph *graph, const grebe_graph_loader_options *options,
+                                                              grebe_graph_loader **out, grebe_error *err);
+GREBE_API void grebe_graph_loader_free(grebe_graph_loader *loader); /**< NULL accepted. */
+GREBE_API int64_t grebe_graph_loader_n_batches(const grebe_graph_loader *loader);
+/** Begin an epoch from its first batch; without this call epochs count from 0, each after the one before has come to its end. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_begin(grebe_graph_loader *loader, uint64_t epoch, grebe_error *err);
+GREBE_API uint64_t grebe_graph_loader_epoch(const grebe_graph_loader *loader); /**< @return that of the next batch. */
+/** @param out Borrowed until the next call. @return GREBE_OK; GREBE_END; as grebe_graph_sampler_run(). */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_next(grebe_graph_loader *loader, const grebe_graph_batch **out,
+                                                               grebe_error *err);
+
+/** Items of a batch that are of one part (type) of the set. */
+typedef struct grebe_graph_batch_items {
+    const char *type;         /**< NULL: none */
+    int64_t n_items;
+    const int64_t *items;     /**< shape [n_items]: their numbers in the part */
+    int64_t n_seeds;          /**< positives, then negatives */
+    int64_t n_positives;
+    int64_t ratio;            /**< negatives of each positive */
+    int64_t arity;            /**< nodes of a seed */
+    const int64_t *seeds;     /**< shape [n_seeds][arity] */
+    const int64_t *rows;      /**< shape [n_seeds][arity]: rows of these nodes in the batch */
+    const int64_t *times;     /**< shape [n_seeds]; NULL: none */
+} grebe_graph_batch_items;
+/** @return GREBE_OK; GREBE_EINVAL (a batch of no loader, no such part). */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_part(const grebe_graph_batch *batch, size_t part, grebe_graph_batch_items *out,
+                                                              grebe_error *err);
+/** Values of column i of a part. @param dst Shape [n_items][bytes of a row]. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_column(const grebe_graph_batch *batch, size_t part, size_t i, void *dst,
+                                                                grebe_error *err);
+/** Rows of fetch i: of the nodes of its type, or of the edges of a layer. */
+typedef struct grebe_graph_rows {
+    const void *data; /**< shape [n][row_bytes] */
+    int64_t n;
+    size_t row_bytes;
+} grebe_graph_rows;
+/** @return GREBE_OK; GREBE_EINVAL. */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_rows(const grebe_graph_batch *batch, size_t fetch, size_t layer,
+                                                              grebe_graph_rows *out, grebe_error *err);
+/** Of a fetch with a cache. */
+GREBE_API void grebe_graph_loader_cache_counts(const grebe_graph_loader *loader, size_t fetch, uint64_t *hits, uint64_t *misses,
+                                              uint64_t *evictions);
+
+/* ---- single steps ---- */
+
+/**
+ * Rows of feature i by id, which may repeat.
+ *
+ * @param threads 0: the context's.
+ * @param dst     Shape [n][bytes of a row].
+ * @return GREBE_OK; GREBE_EINVAL names the first id that is none; as grebe_graph_feature_values().
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_feature_read(const grebe_graph *graph, size_t i, const int64_t *ids, int64_t n,
+                                                                uint32_t threads, void *dst, grebe_error *err);
+
+/**
+ * Pairs and, behind them, `ratio` for each with its source and a destination drawn from [0, n_targets).
+ *
+ * @param pairs Shape [n][2].
+ * @param out   Shape [n * (1 + ratio)][2].
+ * @return GREBE_OK; GREBE_EINVAL.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_negatives(const int64_t *pairs, int64_t n, int64_t ratio, int64_t n_targets,
+                                                             uint64_t seed, int64_t *out, grebe_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

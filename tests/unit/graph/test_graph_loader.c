@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samplers and loaders as callers use them, on data sets that DGL preprocessed. */
+
+#include "grebe/graph_sample.h"
+
+#include "graph/graph_dataset.h"
+#include "graph/graph_rows.h"
+#include "graph_case.h"
+
+static grebe_graph *open_set(const char *name)
+{
+    char path[600];
+    grebe_graph *g;
+    snprintf(path, sizeof path, TEST_DATA "/data/graphbolt/cases/%s/dgl_preprocessed", name);
+    assert_ok(grebe_graph_open(ctx, path, &g, &err));
+    return g;
+}
+
+/* One number for all that a batch holds. */
+static uint64_t mix_in(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ p[i]) * UINT64_C(1099511628211);
+    }
+    return h;
+}
+
+static uint64_t digest(const grebe_graph *g, const grebe_graph_batch *b)
+{
+    grebe_graph_info info;
+    uint64_t h = 7;
+    grebe_graph_get_info(g, &info);
+    for (size_t t = 0; t < (info.n_node_types == 0 ? 1 : info.n_node_types); t++) {
+        int64_t n;
+        const int64_t *nodes = grebe_graph_batch_nodes(b, t, &n);
+        h = mix_in(h, nodes, (size_t)n * sizeof *nodes);
+    }
+    for (size_t l = 0; l < grebe_graph_batch_n_layers(b); l++) {
+        for (size_t e = 0; e < (info.n_edge_types == 0 ? 1 : info.n_edge_types); e++) {
+            grebe_graph_relation r;
+            grebe_graph_batch_relation(b, l, e, &r);
+            h = mix_in(h, r.indptr, (size_t)(r.n_columns + 1) * 8);
+            h = mix_in(h, r.indices, (size_t)r.n_edges * 8);
+            h = mix_in(h, r.edges, (size_t)r.n_edges * 8);
+        }
+    }
+    return h;
+}
+
+struct epochs {
+    uint64_t digests[3][32];
+    int64_t n;
+};
+
+static void run_epochs(const grebe_graph *g, grebe_graph_loader_options o, struct epochs *out)
+{
+    grebe_graph_loader *l;
+    const grebe_graph_batch *b;
+    grebe_status st = GREBE_OK;
+    assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+    out->n = grebe_graph_loader_n_batches(l);
+    assert_true(out->n <= 32);
+    for (uint64_t e = 0; e < 3; e++) {
+        assert_int_equal(grebe_graph_loader_epoch(l), e);
+        for (int64_t i = 0; (st = grebe_graph_loader_next(l, &b, &err)) == GREBE_OK; i++) {
+            assert_true(i < out->n);
+            out->digests[e][i] = digest(g, b);
+        }
+        if (st != GREBE_END) {
+            fail_msg("%s", err.message);
+        }
+    }
+    grebe_graph_loader_free(l);
+}
+
+static const int64_t two_three[] = { 2, 3 };
+
+static void test_graph_loader__any_threads_and_ahead__the_same_batches(void **state)
+{
+    static const char *const names[] = { "hetero_mix", "homo_csv", "homo_attr" };
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        grebe_graph *g = open_set(names[k]);
+        for (int method = 0; method < 2; method++) {
+            grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+            grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+            struct epochs one, many;
+            s.fanouts = two_three;
+            s.n_layers = 2;
+            s.method = method == 0 ? GREBE_GRAPH_NEIGHBORS : GREBE_GRAPH_LAYER;
+            o.sampling = &s;
+            o.batch_size = 2;
+            o.is_shuffled = true;
+            o.seed = 11;
+            o.threads = 1;
+            run_epochs(g, o, &one);
+            assert_true(one.n >= 3);
+            for (uint32_t i = 0; i < 6; i++) {
+                o.threads = i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 8;
+                o.ahead = i < 3 ? 0 : 5;
+                run_epochs(g, o, &many);
+                assert_memory_equal(one.digests[0], many.digests[0], (size_t)one.n * 8);
+                assert_memory_equal(one.digests[1], many.digests[1], (size_t)one.n * 8);
+                assert_memory_equal(one.digests[2], many.digests[2], (size_t)one.n * 8);
+            }
+            assert_true(memcmp(one.digests[0], one.digests[1], (size_t)one.n * 8) != 0); /* epochs differ */
+        }
+        grebe_graph_close(g);
+    }
+}
+
+static void test_graph_loader__broken_off__the_same_epoch_again(void **state)
+{
+    grebe_graph *g = open_set("homo_csv");
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_loader *l;
+    const grebe_graph_batch *b;
+    uint64_t first, other;
+    (void)state;
+    s.fanouts = two_three;
+    s.n_layers = 2;
+    o.sampling = &s;
+    o.batch_size = 2;
+    o.is_shuffled = true;
+    o.threads = 3;
+    assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    first = digest(g, b);
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    assert_ok(grebe_graph_loader_begin(l, grebe_graph_loader_epoch(l), &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    assert_true(digest(g, b) == first);
+    assert_ok(grebe_graph_loader_begin(l, 5, &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    other = digest(g, b);
+    assert_true(other != first);
+    assert_ok(grebe_graph_loader_begin(l, 0, &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    assert_true(digest(g, b) == first);
+    grebe_graph_loader_free(l);
+    grebe_graph_close(g);
+}
+
+static void test_graph_loader__last_batches__counts(void **state)
+{
+    grebe_graph *g = open_set("homo_csv"); /* train 6 items, test 0 */
+    static const struct { grebe_graph_set set; int64_t batch, n; bool drop; } cases[] = {
+        { GREBE_GRAPH_TRAIN, 4, 2, false }, { GREBE_GRAPH_TRAIN, 4, 1, true }, { GREBE_GRAPH_TRAIN, 100, 1, false },
+        { GREBE_GRAPH_TRAIN, 100, 0, true }, { GREBE_GRAPH_TEST, 3, 0, false }, { GREBE_GRAPH_TRAIN, INT64_MAX, 1, false } };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+        grebe_graph_loader *l;
+        const grebe_graph_batch *b;
+        o.set = cases[i].set;
+        o.batch_size = cases[i].batch;
+        o.drop_last = cases[i].drop;
+        assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+        assert_int_equal(grebe_graph_loader_n_batches(l), cases[i].n);
+        for (int64_t j = 0; j < cases[i].n; j++) {
+            assert_ok(grebe_graph_loader_next(l, &b, &err));
+        }
+        assert_int_equal(grebe_graph_loader_next(l, &b, &err), GREBE_END);
+        grebe_graph_loader_free(l);
+    }
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_loader *l;
+    o.batch_size = 0;
+    assert_fails(grebe_graph_loader_new(g, &o, &l, &err), GREBE_EINVAL, "batch size 0");
+    o.batch_size = 2;
+    o.task = 77;
+    assert_fails(grebe_graph_loader_new(g, &o, &l, &err), GREBE_ENOTFOUND, "task 77");
+    grebe_graph_close(g);
+}
+
+/* Edge features of each layer are those of the sampled edges; a cache gives the same rows. */
+static void test_graph_loader__features__rows_of_nodes_and_edges(void **state)
+{
+    grebe_graph *g = open_set("homo_attr");
+    grebe_graph_fetch fetches[] = { { "edge", NULL, "rowno", 0 }, { "edge", NULL, "rowno", 1024 } };
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_loader *l;
+    const grebe_graph_batch *b;
+    uint64_t hits, misses, evictions;
+    int64_t n_rows = 0;
+    (void)state;
+    s.fanouts = two_three;
+    s.n_layers = 2;
+    s.weights = "weight";
+    o.sampling = &s;
+    o.batch_size = 4;
+    o.fetches = fetches;
+    o.n_fetches = 2;
+    assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+    for (int64_t i = 0; i < grebe_graph_loader_n_batches(l); i++) {
+        assert_ok(grebe_graph_loader_next(l, &b, &err));
+        for (size_t layer = 0; layer < 2; layer++) {
+            grebe_graph_relation r;
+            grebe_graph_rows rows;
+            grebe_graph_batch_relation(b, layer, 0, &r);
+            for (size_t f = 0; f < 2; f++) {
+                assert_ok(grebe_graph_batch_rows(b, f, layer, &rows, &err));
+                assert_int_equal(rows.n, r.n_edges);
+                assert_int_equal(rows.row_bytes, 8);
+                assert_memory_equal(rows.data, r.edges, (size_t)r.n_edges * 8); /* rowno of a row is its number */
+            }
+            n_rows += r.n_edges;
+        }
+        grebe_graph_rows rows;
+        assert_fails(grebe_graph_batch_rows(b, 0, 2, &rows, &err), GREBE_EINVAL, "layer");
+    }
+    grebe_graph_loader_cache_counts(l, 1, &hits, &misses, &evictions);
+    assert_int_equal(hits + misses, n_rows);
+    assert_true(hits > 0 && evictions > 0);
+    grebe_graph_loader_free(l);
+    fetches[0].name = "no such";
+    assert_fails(grebe_graph_loader_new(g, &o, &l, &err), GREBE_ENOTFOUND, "no such");
+    grebe_graph_close(g);
+}
+
+static void test_graph_batch__pyg__edges_refer_to_rows(void **state)
+{
+    static const char *const names[] = { "homo_csv", "hetero_attr" };
+    static const int64_t all[] = { -1, -1 };
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        grebe_graph *g = open_set(names[k]);
+        const struct graph_csc *csc = graph_dataset_csc(g);
+        grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+        grebe_graph_sampler *sampler;
+        const grebe_graph_batch *b;
+        int64_t ids[] = { 0, 3, 1 }, per_hop[3], n;
+        grebe_graph_seeds seeds = { k == 0 ? NULL : "u", ids, 3, NULL };
+        s.fanouts = all;
+        s.n_layers = 2;
+        assert_ok(grebe_graph_sampler_new(g, &s, 1, &sampler, &err));
+        assert_ok(grebe_graph_sampler_run(sampler, &seeds, 1, 4, &b, &err));
+        const int64_t *nodes = grebe_graph_batch_nodes(b, 0, &n);
+        assert_memory_equal(nodes, ids, sizeof ids);
+        for (size_t t = 0; t < graph_n_node_types(csc); t++) {
+            grebe_graph_batch_nodes(b, t, &n);
+            grebe_graph_batch_nodes_per_hop(b, t, per_hop);
+            assert_int_equal(per_hop[0] + per_hop[1] + per_hop[2], n);
+            assert_int_equal(per_hop[0], t == 0 ? 3 : 0);
+        }
+        int64_t total = 0;
+        for (size_t e = 0; e < graph_n_edge_types(csc); e++) {
+            grebe_graph_edge_index x;
+            int64_t n_sources, n_targets;
+            grebe_graph_batch_nodes(b, graph_edge_source_type(csc, e), &n_sources);
+            grebe_graph_batch_nodes(b, graph_edge_target_type(csc, e), &n_targets);
+            assert_ok(grebe_graph_batch_edge_index(b, e, &x, &err));
+            assert_int_equal(x.per_hop[0] + x.per_hop[1], x.n_edges);
+            for (int64_t i = 0; i < x.n_edges; i++) {
+                assert_true(x.sources[i] >= 0 && x.sources[i] < n_sources && x.targets[i] >= 0 && x.targets[i] < n_targets);
+            }
+            total += x.n_edges;
+        }
+        assert_int_equal(total, grebe_graph_batch_n_edges(b));
+        assert_true(total > 0);
+        ids[1] = 1000000;
+        assert_fails(grebe_graph_sampler_run(sampler, &seeds, 1, 4, &b, &err), GREBE_EINVAL, "1000000");
+        seeds.type = "no";
+        ids[1] = 0;
+        if (k == 1) {
+            assert_fails(grebe_graph_sampler_run(sampler, &seeds, 1, 4, &b, &err), GREBE_EINVAL, "\"no\"");
+        }
+        grebe_graph_sampler_free(sampler);
+        s.weights = "absent";
+        assert_fails(grebe_graph_sampler_new(g, &s, 1, &sampler, &err), GREBE_ENOTFOUND, "graph.feature_data");
+        grebe_graph_close(g);
+    }
+}
+
+static void test_graph_loader__link_seeds_with_times__each_end_has_that_of_its_pair(void **state)
+{
+    static const int64_t all[] = { -1 };
+    grebe_graph *g = open_set("homo_attr");
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_loader *l;
+    const grebe_graph_batch *b;
+    grebe_graph_batch_items items;
+    const int64_t *edge_times = NULL;
+    (void)state;
+    const struct graph_attribute *a = graph_edge_attribute(graph_dataset_csc(g), "time");
+    const struct graph_attribute *ids = graph_edge_attribute(graph_dataset_csc(g), "_ORIGINAL_EDGE_ID");
+    assert_non_null(a);
+    edge_times = (const int64_t *)(const void *)a->values.data;
+    s.fanouts = all;
+    s.n_layers = 1;
+    s.edge_times = "time";
+    o.sampling = &s;
+    o.batch_size = 3;
+    o.negative_ratio = 2;
+    assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    assert_ok(grebe_graph_batch_part(b, 0, &items, &err));
+    assert_int_equal(items.n_seeds, 9);
+    assert_int_equal(items.n_positives, 3);
+    assert_int_equal(items.arity, 2);
+    for (int64_t i = 3; i < 9; i++) {
+        assert_int_equal(items.times[i], items.times[(i - 3) / 2]);
+    }
+    grebe_graph_relation r;
+    grebe_graph_batch_relation(b, 0, 0, &r);
+    assert_int_equal(r.n_columns, 18);
+    int64_t *by_row = calloc(r.n_edges == 0 ? 1 : 4096, sizeof *by_row);
+    for (int64_t e = 0; e < graph_dataset_csc(g)->n_edges; e++) { /* times by row of the edge file */
+        by_row[((const int32_t *)(const void *)ids->values.data)[e]] = edge_times[e];
+    }
+    for (int64_t c = 0; c < r.n_columns; c++) {
+        assert_int_equal(items.rows[c], c);
+        for (int64_t i = r.indptr[c]; i < r.indptr[c + 1]; i++) {
+            assert_true(by_row[r.edges[i]] < items.times[c / 2]);
+        }
+    }
+    free(by_row);
+    grebe_graph_loader_free(l);
+    grebe_graph_close(g);
+}
+
+static void test_graph_rows__ids_that_are_none__refused(void **state)
+{
+    static const float values[] = { 0, 1, 2, 3, 4, 5 };
+    struct tensor t = { .type = ARRAY_F32, .rank = 2, .shape = { 3, 2 }, .strides = { 2, 1 }, .n_values = 6,
+                        .data = (const unsigned char *)values, .is_packed = true };
+    int64_t ids[] = { 2, 0, 2, 3 };
+    float out[8];
+    (void)state;
+    assert_ok(graph_rows_gather(ctx, &t, ids, 3, false, 1, out, &err));
+    assert_true(out[0] == 4 && out[3] == 1 && out[5] == 5);
+    assert_fails(graph_rows_gather(ctx, &t, ids, 4, false, 1, out, &err), GREBE_EINVAL, "row 3");
+    ids[0] = -1;
+    assert_fails(graph_rows_gather(ctx, &t, ids, 3, false, 1, out, &err), GREBE_EINVAL, "row -1");
+    assert_ok(graph_rows_gather(ctx, &t, ids, 0, false, 1, out, &err));
+    t.strides[0] = 1; /* columns one behind the other: 3 x 2 of 2 x 3 */
+    t.strides[1] = 3;
+    t.is_packed = false;
+    ids[0] = 1;
+    assert_ok(graph_rows_gather(ctx, &t, ids, 2, true, 1, out, &err));
+    assert_true(out[0] == 1 && out[1] == 4 && out[2] == 0 && out[3] == 3);
+}
+
+/* Many rows by page and by threads, and through a cache of some, as they stand. */
+static void test_graph_rows__many__every_way_the_same(void **state)
+{
+    enum { ROWS = 50000, READ = 20000 };
+    int64_t *values = calloc(ROWS * 5, sizeof *values), *ids = calloc(READ, sizeof *ids), *out = calloc(READ * 5, sizeof *out);
+    struct tensor t = { .type = ARRAY_I64, .rank = 2, .shape = { ROWS, 5 }, .strides = { 5, 1 }, .n_values = ROWS * 5,
+                        .data = (const unsigned char *)values, .is_packed = true };
+    struct graph_row_cache *cache;
+    uint64_t seed = 4;
+    (void)state;
+    for (int64_t i = 0; i < ROWS * 5; i++) {
+        values[i] = i;
+    }
+    assert_ok(graph_row_cache_new(ctx, &t, 300000, &cache, &err));
+    for (int round = 0; round < 6; round++) {
+        for (int64_t i = 0; i < READ; i++) {
+            uint64_t x = test_random(&seed);
+            ids[i] = (int64_t)(x % 3 == 0 ? x % ROWS : x % 2000);
+        }
+        memset(out, 0, READ * 5 * sizeof *out);
+        if (round < 3) {
+            assert_ok(graph_rows_gather(ctx, &t, ids, READ, round > 0, round == 2 ? 3 : 1, out, &err));
+        } else {
+            assert_ok(graph_row_cache_gather(cache, ids, READ, 1, out, &err));
+        }
+        for (int64_t i = 0; i < READ * 5; i++) {
+            assert_int_equal(out[i], ids[i / 5] * 5 + i % 5);
+        }
+    }
+    struct graph_row_counts counts = graph_row_cache_counts(cache);
+    if (counts.hits < READ || counts.evictions < 1000) {
+        fail_msg("%d hits, %d evictions", (int)counts.hits, (int)counts.evictions);
+    }
+    graph_row_cache_free(cache);
+    free(values);
+    free(ids);
+    free(out);
+}
+
+static void test_graph_loader__allocations_fail__no_leak(void **state)
+{
+    grebe_graph *g = open_set("hetero_mix");
+    struct graph_csc *csc = (struct graph_csc *)(uintptr_t)graph_dataset_csc(g);
+    const grebe_allocator *before = ctx->a;
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_fetch fetch = { "node", "paper", "x", 100 };
+    bool finished = false;
+    (void)state;
+    assert_true(csc->ctx == ctx);
+    s.fanouts = two_three;
+    s.n_layers = 2;
+    o.sampling = &s;
+    o.batch_size = 3;
+    o.threads = 1;
+    o.fetches = &fetch;
+    o.n_fetches = 1;
+    grebe_graph_loader *warm; /* arrays of the data set are opened, and stay */
+    assert_ok(grebe_graph_loader_new(g, &o, &warm, &err));
+    grebe_graph_loader_free(warm);
+    for (size_t at = 1; !finished; at++) {
+        struct test_allocator t;
+        grebe_graph_loader *l = NULL;
+        const grebe_graph_batch *b;
+        test_allocator_init(&t);
+        t.fail_at = at;
+        ctx->a = &t.a;
+        grebe_status st = grebe_graph_loader_new(g, &o, &l, &err);
+        while (st == GREBE_OK) {
+            st = grebe_graph_loader_next(l, &b, &err);
+        }
+        assert_true(st == GREBE_END || st == GREBE_ENOMEM);
+        grebe_graph_loader_free(l);
+        assert_int_equal(t.n_live, 0);
+        ctx->a = before;
+        finished = st == GREBE_END;
+    }
+    grebe_graph_close(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_graph_loader__any_threads_and_ahead__the_same_batches),
+        cmocka_unit_test(test_graph_loader__broken_off__the_same_epoch_again),
+        cmocka_unit_test(test_graph_loader__last_batches__counts),
+        cmocka_unit_test(test_graph_loader__features__rows_of_nodes_and_edges),
+        cmocka_unit_test(test_graph_batch__pyg__edges_refer_to_rows),
+        cmocka_unit_test(test_graph_loader__link_seeds_with_times__each_end_has_that_of_its_pair),
+        cmocka_unit_test(test_graph_rows__ids_that_are_none__refused),
+        cmocka_unit_test(test_graph_rows__many__every_way_the_same),
+        cmocka_unit_test(test_graph_loader__allocations_fail__no_leak),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
