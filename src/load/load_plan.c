@@ -406,8 +406,8 @@ static grebe_status route(struct load_plan *p, const char *path, const struct js
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: scripts of data sets are not run", p->base);
     }
     if (is_there && !is_folder) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: a file: expected a folder, or a format (csv, json, parquet, …) whose data_files it is",
-                          p->base);
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "%s: a file: expected a folder, or a format (csv, json, parquet, …) whose data_files it is", p->base);
     }
     if (!is_folder) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such folder%s", p->base,

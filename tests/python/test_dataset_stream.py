@@ -283,7 +283,8 @@ def test_rows_that_are_skipped_are_not_read(tmp_path, kind, options):
 def test_functions_give_tensors(dtype):
     torch = pytest.importorskip("torch")
     kind, ds = getattr(torch, dtype), gd.Dataset.from_dict({"x": [1, 2, 3]})
-    rows = ds.map(lambda r: {"one": torch.tensor(r["x"], dtype=kind), "two": torch.ones(2, dtype=kind),
+    rows = ds.map(lambda r: {"one": torch.tensor(r["x"], dtype=kind),
+                             "two": torch.ones(2, dtype=kind),
                              "in": {"a": [torch.ones(1, dtype=kind)]}})
     assert rows[2] == {"x": 3, "one": 3, "two": [1, 1], "in": {"a": [[1]]}}
     assert rows.features["one"].dtype == dtype == rows.features["two"].feature.dtype
