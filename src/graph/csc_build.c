@@ -127,6 +127,7 @@ static grebe_status count_all(struct csc_build *b, grebe_error *err)
         struct graph_edge_spec *e = &m->edges[b->edge_order[i]];
         struct count c = { .b = b, .file = &b->files[i], .offset = offset_of(b, e->destination) };
         GREBE_TRY(graph_edges_open(m, b->edge_order[i], &b->options.csv, &b->files[i], err));
+        b->files[i].is_forgetful = b->options.call.memory_limit_bytes != UINT64_MAX;
         GREBE_TRY(parallel_for(m->ctx->pool, b->options.call.threads, b->files[i].n_blocks, count_block, &c, b->options.call.cancel, err));
         b->edges_of[i] = c.n;
         e->n_edges = c.n;
@@ -147,7 +148,7 @@ static void choose_types(struct csc_build *b)
     const struct graph_metadata *m = b->m;
     bool is_narrow = m->n_edges > 0;
     for (size_t i = 0; i < m->n_edges; i++) {
-        is_narrow = is_narrow && b->files[i].text == NULL && b->files[i].array.type == ARRAY_I32;
+        is_narrow = is_narrow && b->files[i].text == NULL && b->files[i].rows == NULL && b->files[i].array.type == ARRAY_I32;
     }
     bool edges_fit = b->n_edges <= INT32_MAX, nodes_fit = b->n_nodes <= INT32_MAX;
     if (b->options.is_cast) {

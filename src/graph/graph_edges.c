@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "graph/graph_edges_csv.h"
+#include "graph/graph_edges_parquet.h"
 #include "io/io.h"
 
 /* Offsets of blocks of text, each from the beginning of a line to that of another. */
@@ -74,6 +75,9 @@ grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struc
     if (spec->file.format == GRAPH_CSV) {
         GREBE_TRY(map_text(out, spec->file.real_path, err));
         GREBE_TRY(cut_text(out, err));
+    } else if (spec->file.format == GRAPH_PARQUET) {
+        GREBE_TRY(graph_edge_rows_open(m->ctx, spec->file.real_path, spec->file.path, &out->rows, err));
+        out->n_blocks = graph_edge_rows_blocks(out->rows);
     } else {
         GREBE_TRY(graph_file_open(m, &spec->file, &out->array, err));
         if (out->array.rank != 2 || out->array.shape[0] != 2 || !graph_type_is_integer(out->array.type)) {
@@ -91,6 +95,7 @@ void graph_edges_close(struct graph_edges *e)
     if (e->ctx != NULL) {
         mem_free(e->ctx->a, e->text_begin, e->text_begin != NULL ? (e->n_blocks_room + 1) * sizeof *e->text_begin : 0);
         region_drop(e->text);
+        graph_edge_rows_close(e->rows);
         tensor_release(&e->array);
         memset(e, 0, sizeof *e);
     }
@@ -108,35 +113,45 @@ static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t
     part.strides[0] = e->array.strides[1];
     part.is_packed = part.strides[0] == 1;
     part.data += (row * (uint64_t)e->array.strides[0] + begin * (uint64_t)e->array.strides[1]) * tensor_type_bytes(part.type);
+    grebe_status st = GREBE_OK;
     if (part.type == ARRAY_I64 && part.is_packed && !part.is_big_endian) {
         memcpy(dst, part.data, n * sizeof *dst);
-        return GREBE_OK;
+    } else {
+        st = tensor_read_i64(&part, 0, n, dst, err);
     }
-    grebe_status st = tensor_read_i64(&part, 0, n, dst, err);
+    if (e->is_forgetful && n > 0) {
+        region_forget(e->array.region, part.data, ((n - 1) * (size_t)part.strides[0] + 1) * tensor_type_bytes(part.type));
+    }
     return st == GREBE_OK ? st : error_wrap(err, st, "%s: row %u, from edge %llu on", e->path, (unsigned)row, (unsigned long long)begin);
 }
 
-static grebe_status read_array(const struct graph_edges *e, size_t block, int64_t *ends[2], size_t *n, grebe_error *err)
+static grebe_status read_array(const struct graph_edges *e, size_t block, int64_t *ends[2], size_t *n, uint64_t *begin, grebe_error *err)
 {
-    uint64_t begin = (uint64_t)block * GRAPH_BLOCK_EDGES;
-    *n = (size_t)min_u64(GRAPH_BLOCK_EDGES, e->array.shape[1] - begin);
+    *begin = (uint64_t)block * GRAPH_BLOCK_EDGES;
+    *n = (size_t)min_u64(GRAPH_BLOCK_EDGES, e->array.shape[1] - *begin);
     for (unsigned row = 0; row < 2; row++) {
-        grebe_status st = read_row(e, row, begin, *n, ends[row], err);
+        grebe_status st = read_row(e, row, *begin, *n, ends[row], err);
         if (st != GREBE_OK) {
             return st;
         }
     }
+    return GREBE_OK;
+}
+
+/* Each end is one of the nodes of its type. */
+static grebe_status check_ends(const struct graph_edges *e, int64_t *const ends[2], size_t n, uint64_t begin, grebe_error *err)
+{
     uint64_t bounds[2] = { (uint64_t)e->n_sources, (uint64_t)e->n_destinations };
     bool is_inside = true;
-    for (size_t i = 0; i < *n; i++) {
+    for (size_t i = 0; i < n; i++) {
         is_inside &= ((uint64_t)ends[0][i] < bounds[0]) & ((uint64_t)ends[1][i] < bounds[1]);
     }
-    for (size_t i = 0; !is_inside && i < *n; i++) {
+    for (size_t i = 0; !is_inside && i < n; i++) {
         for (unsigned row = 0; row < 2; row++) {
             if ((uint64_t)ends[row][i] >= bounds[row]) {
                 const char *type = row == 0 ? e->source_type : e->destination_type;
-                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: row %u, edge %llu: node %lld, the bound is %llu%s%s", e->path, row,
-                                  (unsigned long long)(begin + i), (long long)ends[row][i], (unsigned long long)bounds[row],
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s %u, edge %llu: node %lld, the bound is %llu%s%s", e->path,
+                                  e->rows != NULL ? "column" : "row", row + (e->rows != NULL ? 1 : 0), (unsigned long long)(begin + i), (long long)ends[row][i], (unsigned long long)bounds[row],
                                   type != NULL ? ", the nodes of type " : "", type != NULL ? type : "");
             }
         }
@@ -148,5 +163,14 @@ grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t
                               grebe_error *err)
 {
     int64_t *ends[2] = { sources, destinations };
-    return e->text == NULL ? read_array(e, block, ends, n, err) : graph_csv_read(e, block, sources, destinations, n, err);
+    uint64_t begin = 0;
+    if (e->text != NULL) {
+        grebe_status read = graph_csv_read(e, block, sources, destinations, n, err);
+        if (e->is_forgetful) {
+            region_forget(e->text, e->text->data + e->text_begin[block], e->text_begin[block + 1] - e->text_begin[block]);
+        }
+        return read;
+    }
+    grebe_status st = e->rows != NULL ? graph_edge_rows_read(e->rows, block, ends, n, &begin, err) : read_array(e, block, ends, n, &begin, err);
+    return st == GREBE_OK ? check_ends(e, ends, *n, begin, err) : st;
 }

@@ -3,14 +3,16 @@
 #define GREBE_GRAPH_GRAPH_EDGES_H
 
 /*
- * The edges of one file, in blocks that several threads read side by side: text of two integers a line, or an array of shape
- * (2, edges). Every end is compared with the number of nodes of its type. The file is mapped and never written to.
+ * The edges of one file, in blocks that several threads read side by side: text of two integers a line, an array of shape
+ * (2, edges), or a table of two columns. Every end is compared with the number of nodes of its type. The file is mapped and never written to.
  */
 
 #include "array/tensor.h"
 #include "graph/graph_metadata.h"
 
 enum { GRAPH_BLOCK_EDGES = 1 << 18, GRAPH_BLOCK_BYTES = 1 << 20 /* of text: at least three bytes an edge and one between */ };
+
+struct graph_edge_rows;
 
 /** How text is read. */
 struct graph_csv_options {
@@ -24,8 +26,10 @@ struct graph_edges {
     int64_t n_sources, n_destinations; /* ids are below */
     const char *source_type, *destination_type; /* NULL: none */
     struct graph_csv_options csv;
+    bool is_forgetful;      /* what was read no longer counts as memory */
     struct tensor array;    /* npy */
-    struct region *text;    /* csv; NULL: an array */
+    struct region *text;    /* csv */
+    struct graph_edge_rows *rows; /* Parquet; both NULL: an array */
     size_t n_blocks;
     size_t *text_begin;     /* shape [n_blocks + 1]: offsets in text; room for n_blocks_room + 1 */
     size_t n_blocks_room;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/graph_edges_parquet.h"
 #include "graph/graph_metadata.h"
 
 bool graph_type_is_integer(int type)
@@ -86,6 +87,37 @@ static grebe_status check_csv(struct graph_metadata *m, const struct graph_file 
     return st;
 }
 
+/* DGL reads csv and numpy alone; torch and Parquet are taken where the file is one, and else the format is what is wrong. */
+static grebe_status check_own_format(struct graph_metadata *m, const struct graph_file *f, const grebe_error *failed, grebe_error *err)
+{
+    char field[160];
+    if (failed->status == GREBE_ENOTFOUND) {
+        snprintf(field, sizeof field, "%.140s does not exist", f->path);
+        return graph_problem_add_file(m, f, failed->status, field, err);
+    }
+    snprintf(field, sizeof field, "%s.format", f->field);
+    return graph_problem_add(m, f->format_at, field, true, GREBE_ESCHEMA, err, "expected csv or numpy; the file is not %s: %s",
+                             f->format == GRAPH_TORCH ? "one of torch" : "a table of edges in Parquet", failed->message);
+}
+
+static grebe_status check_own(struct graph_metadata *m, struct graph_edge_spec *e, bool *is_right, grebe_error *err)
+{
+    grebe_error failed = GREBE_ERROR_INIT;
+    struct tensor t = { 0 };
+    struct graph_edge_rows *rows = NULL;
+    grebe_status st = e->file.format == GRAPH_TORCH ? graph_file_open(m, &e->file, &t, &failed)
+                                                    : graph_edge_rows_open(m->ctx, e->file.real_path, e->file.path, &rows, &failed);
+    *is_right = st == GREBE_OK;
+    e->n_edges = rows != NULL ? graph_edge_rows_count(rows) : -1;
+    tensor_release(&t);
+    graph_edge_rows_close(rows);
+    if (st == GREBE_ENOMEM) {
+        *err = failed;
+        return st;
+    }
+    return st == GREBE_OK ? st : check_own_format(m, &e->file, &failed, err);
+}
+
 static grebe_status check_edges(struct graph_metadata *m, struct graph_edge_spec *e, grebe_error *err)
 {
     struct tensor t;
@@ -97,6 +129,13 @@ static grebe_status check_edges(struct graph_metadata *m, struct graph_edge_spec
     }
     if (e->file.format == GRAPH_CSV) {
         return check_csv(m, &e->file, err);
+    }
+    if (e->file.format == GRAPH_TORCH || e->file.format == GRAPH_PARQUET) {
+        bool is_right = false;
+        grebe_status own = check_own(m, e, &is_right, err);
+        if (own != GREBE_OK || !is_right || e->file.format == GRAPH_PARQUET) {
+            return own;
+        }
     }
     grebe_status st = open_checked(m, &e->file, &t, &is_open, err);
     if (st != GREBE_OK || !is_open) {

@@ -119,7 +119,7 @@ out:
 static grebe_status fill_edge(const struct graph_map *map, bool has_node_types, struct graph_edge_spec *out, grebe_error *err)
 {
     static const char *const known[] = { "type", "format", "path", "in_memory", NULL };
-    static const char *const formats[] = { "csv", "numpy", NULL };
+    static const char *const formats[] = { "csv", "numpy", "torch", "parquet", NULL };
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = map->m;
     out->at = map->tree;

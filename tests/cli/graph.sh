@@ -52,3 +52,17 @@ printf '0\t1\n' >bad/e.csv
 q grebe graph preprocess bad
 q grebe graph preprocess bad --csv-sep tab
 q grebe graph preprocess bad --csv-sep 12
+
+echo "# edges as Parquet"
+mkdir p
+printf 'src,dst\n0,1\n2,3\n0,1\n' >h.csv
+grebe convert h.csv p/e.parquet -q
+sed 's/csv/parquet/' g/metadata.yaml >p/metadata.yaml
+q grebe graph preprocess p
+q grebe graph info p --format csv
+printf 'src,dst\n0,1\n2,4\n' >h.csv
+grebe convert h.csv p/e.parquet -q
+q grebe graph check p --deep
+printf 'a,b,c\n0,1,2\n' >h.csv
+grebe convert h.csv p/e.parquet -q
+q grebe graph check p

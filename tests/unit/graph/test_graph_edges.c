@@ -236,6 +236,25 @@ static void test_npy__narrow_ids_behind_large_offsets__do_not_wrap(void **state)
     grebe_graph_close(g);
 }
 
+static void test_torch__a_tensor_of_two_rows__is_read(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    size_t n = 0;
+    char path[700];
+    snprintf(path, sizeof path, "%s/data/graphbolt/pt/i64.pt", TEST_DATA);
+    unsigned char *bytes = test_read_file(path, &n);
+    put(f, "e.pt", bytes, n);
+    put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: torch, path: e.pt}]\n");
+    assert_ok(preprocess(f, NULL, &err));
+    assert_lists(f, 6, (const int64_t[]){ 0, 0, 0, 0, 1, 2, 3 }, (const int64_t[]){ 0, 1, 2 }, (const int64_t[]){ 0, 1, 2 });
+    put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: parquet, path: e.pt}]\n");
+    assert_fails(preprocess(f, NULL, &err), GREBE_ESCHEMA, "3:20: graph.edges[0].format: expected csv or numpy");
+    put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: parquet, path: no}]\n");
+    assert_fails(preprocess(f, NULL, &err), GREBE_ENOTFOUND, "no does not exist");
+    free(bytes);
+}
+
 static void test_types__their_number__says_how_wide_ids_are(void **state)
 {
     (void)state;
@@ -279,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_csv__a_large_file__is_read_by_blocks, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__layouts_and_versions__are_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__narrow_ids_behind_large_offsets__do_not_wrap, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_torch__a_tensor_of_two_rows__is_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_types__their_number__says_how_wide_ids_are),
         cmocka_unit_test_setup_teardown(test_types__257__are_written_and_read, fixture_set_up, fixture_tear_down),
     };
