@@ -63,7 +63,8 @@ typedef struct grebe_graph_sampler grebe_graph_sampler;
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_new(const grebe_graph *graph, const grebe_graph_sampling *sampling,
                                                                uint32_t threads, grebe_graph_sampler **out, grebe_error *err);
-GREBE_API void grebe_graph_sampler_free(grebe_graph_sampler *sampler); /**< NULL accepted. */
+/** NULL accepted. */
+GREBE_API void grebe_graph_sampler_free(grebe_graph_sampler *sampler);
 /**
  * @param seed Of what is drawn.
  * @param out  Borrowed until the next call.
@@ -75,8 +76,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_run(grebe_graph_samp
 
 /* ---- what is in a batch ---- */
 
+/** @return Layers of edges. */
 GREBE_API size_t grebe_graph_batch_n_layers(const grebe_graph_batch *batch);
-GREBE_API int64_t grebe_graph_batch_n_edges(const grebe_graph_batch *batch); /**< @return those of all layers. */
+/** @return Edges of all layers. */
+GREBE_API int64_t grebe_graph_batch_n_edges(const grebe_graph_batch *batch);
 /** Nodes of a type by row: ids counted from 0 in the type, seeds first. @return Shape [*n], borrowed; NULL beyond the last type. */
 GREBE_API const int64_t *grebe_graph_batch_nodes(const grebe_graph_batch *batch, size_t node_type, int64_t *n);
 /** @param rows, columns Nodes that a layer comes from and leads to: the first of those rows. Layer 0 is the outermost. */
@@ -89,6 +92,7 @@ typedef struct grebe_graph_relation {
     const int64_t *indices; /**< shape [n_edges]: rows of the source type */
     const int64_t *edges;   /**< shape [n_edges]: rows of the edge file of this type; without kept ids positions in the graph */
 } grebe_graph_relation;
+/** What a layer has of one type; zeroed beyond the last. Arrays are borrowed from the batch. */
 GREBE_API void grebe_graph_batch_relation(const grebe_graph_batch *batch, size_t layer, size_t edge_type, grebe_graph_relation *out);
 
 /** All layers of one type of edges, hop by hop from the seeds, as PyG has them. */
@@ -98,7 +102,7 @@ typedef struct grebe_graph_edge_index {
     const int64_t *edges;             /**< shape [n_edges]: "e_id" */
     const int64_t *per_hop;           /**< shape [n_layers]: "num_sampled_edges" */
 } grebe_graph_edge_index;
-/** @param out Borrowed from the batch until the next call of this function on it. */
+/** @param out Borrowed from the batch until the next call of this function on it. @return GREBE_OK; GREBE_EINVAL; GREBE_ENOMEM. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_edge_index(const grebe_graph_batch *batch, size_t edge_type,
                                                                     grebe_graph_edge_index *out, grebe_error *err);
 /** @param per_hop Written, shape [n_layers + 1]: "num_sampled_nodes", the seeds first. */
@@ -149,11 +153,17 @@ typedef struct grebe_graph_loader grebe_graph_loader;
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_new(const grebe_graph *graph, const grebe_graph_loader_options *options,
                                                               grebe_graph_loader **out, grebe_error *err);
-GREBE_API void grebe_graph_loader_free(grebe_graph_loader *loader); /**< NULL accepted. */
+/** NULL accepted. */
+GREBE_API void grebe_graph_loader_free(grebe_graph_loader *loader);
+/** @return Batches of an epoch of this process. */
 GREBE_API int64_t grebe_graph_loader_n_batches(const grebe_graph_loader *loader);
-/** Begin an epoch from its first batch; without this call epochs count from 0, each after the one before has come to its end. */
+/**
+ * Begin an epoch from its first batch; without this call epochs count from 0, each after the one before has come to its end.
+ * @return GREBE_OK; GREBE_ENOMEM.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_begin(grebe_graph_loader *loader, uint64_t epoch, grebe_error *err);
-GREBE_API uint64_t grebe_graph_loader_epoch(const grebe_graph_loader *loader); /**< @return that of the next batch. */
+/** @return The epoch of the next batch. */
+GREBE_API uint64_t grebe_graph_loader_epoch(const grebe_graph_loader *loader);
 /** @param out Borrowed until the next call. @return GREBE_OK; GREBE_END; as grebe_graph_sampler_run(). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_next(grebe_graph_loader *loader, const grebe_graph_batch **out,
                                                                grebe_error *err);
@@ -174,7 +184,7 @@ typedef struct grebe_graph_batch_items {
 /** @return GREBE_OK; GREBE_EINVAL (a batch of no loader, no such part). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_part(const grebe_graph_batch *batch, size_t part, grebe_graph_batch_items *out,
                                                               grebe_error *err);
-/** Values of column i of a part. @param dst Shape [n_items][bytes of a row]. */
+/** Values of column i of a part. @param dst Shape [n_items][bytes of a row]. @return GREBE_OK; GREBE_EINVAL. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_column(const grebe_graph_batch *batch, size_t part, size_t i, void *dst,
                                                                 grebe_error *err);
 /** Rows of fetch i: of the nodes of its type, or of the edges of a layer. */

@@ -85,6 +85,8 @@ PyObject *core_dataset_from_disk(PyObject *self, PyObject *args);
 PyObject *core_dataset_load(PyObject *self, PyObject *args);
 PyObject *core_dataset_concatenate(PyObject *self, PyObject *args);
 PyObject *core_dataset_interleave(PyObject *self, PyObject *args);
+/* save(path, options) of Dataset */
+PyObject *core_dataset_save(PyObject *self, PyObject *args);
 PyObject *core_dataset_save_dict(PyObject *self, PyObject *args);
 PyObject *core_dataset_unpack(PyObject *self, PyObject *args);
 PyObject *core_fingerprint(PyObject *self, PyObject *args);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/checked.h"
 
@@ -82,4 +83,14 @@ void region_drop(struct region *r)
         mem_free_aligned(r->a, r->data, r->capacity, MEM_ALIGN_VECTOR);
     }
     mem_free(r->a, r, sizeof *r);
+}
+
+void region_forget(const struct region *r, const void *begin, size_t len)
+{
+    enum { PAGE = 4096 };
+    const uintptr_t low = (uintptr_t)r->data, high = low + r->len;
+    uintptr_t from = ((uintptr_t)begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1), to = ((uintptr_t)begin + len) & ~(uintptr_t)(PAGE - 1);
+    if (r->is_file && from < to && from >= low && to <= high) {
+        (void)madvise((void *)from, to - from, MADV_DONTNEED); /* a wish: refusal changes nothing */
+    }
 }

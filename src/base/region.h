@@ -9,6 +9,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -22,6 +23,7 @@ struct region {
     void (*end)(struct region *r);
     void *end_ctx;
     size_t capacity;
+    bool is_file; /* a file that is mapped and not written to through the map: its pages can be had again */
 };
 
 /**
@@ -40,5 +42,7 @@ grebe_status region_wrap(const grebe_allocator *a, const void *data, size_t len,
 
 struct region *region_keep(struct region *r); /* one more reference; gives r back; NULL accepted */
 void region_drop(struct region *r);           /* NULL accepted */
+/** Bytes of a mapped file that will not be needed soon: they no longer count as memory of the process. Others: nothing happens. */
+void region_forget(const struct region *r, const void *begin, size_t len);
 
 #endif

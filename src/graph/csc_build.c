@@ -127,6 +127,7 @@ static grebe_status count_all(struct csc_build *b, grebe_error *err)
         struct graph_edge_spec *e = &m->edges[b->edge_order[i]];
         struct count c = { .b = b, .file = &b->files[i], .offset = offset_of(b, e->destination) };
         GREBE_TRY(graph_edges_open(m, b->edge_order[i], &b->options.csv, &b->files[i], err));
+        b->files[i].is_forgetful = b->options.call.memory_limit_bytes != UINT64_MAX;
         GREBE_TRY(parallel_for(m->ctx->pool, b->options.call.threads, b->files[i].n_blocks, count_block, &c, b->options.call.cancel, err));
         b->edges_of[i] = c.n;
         e->n_edges = c.n;

@@ -127,7 +127,17 @@ static grebe_status run_wave(struct scatter *s, int64_t *row, grebe_error *err)
             st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: changed while it was read", s->b->files[w->type].path);
         }
     }
-    return st == GREBE_OK ? parallel_for(pool, call->threads, s->n_parts, place_part, s, NULL, err) : st;
+    st = st == GREBE_OK ? parallel_for(pool, call->threads, s->n_parts, place_part, s, NULL, err) : st;
+    for (size_t i = 0; call->memory_limit_bytes != UINT64_MAX && i < s->n_wave; i++) {
+        const struct wave_block *w = &s->wave[i];
+        for (size_t c = 0; c < s->b->n_moved && st == GREBE_OK; c++) {
+            const struct csc_column *x = &s->b->columns[c];
+            if (x->copies[w->type] == NULL) {
+                region_forget(x->parts[w->type].region, x->parts[w->type].data + (size_t)w->row * x->width, w->n * x->width);
+            }
+        }
+    }
+    return st;
 }
 
 /* ---- one range ---- */

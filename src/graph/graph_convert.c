@@ -70,7 +70,9 @@ static grebe_status put_values(struct io_writer *w, const struct tensor *t, greb
     if (t->is_packed && !t->is_big_endian) {
         uint64_t bytes = t->n_values * width;
         for (uint64_t at = 0; at < bytes && st == GREBE_OK; at += CHUNK) {
-            st = io_write(w, t->data + at, (size_t)min_u64(CHUNK, bytes - at), err);
+            size_t some_bytes = (size_t)min_u64(CHUNK, bytes - at);
+            st = io_write(w, t->data + at, some_bytes, err);
+            region_forget(t->region, t->data + at, some_bytes);
         }
         return st;
     }

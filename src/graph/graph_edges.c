@@ -113,11 +113,15 @@ static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t
     part.strides[0] = e->array.strides[1];
     part.is_packed = part.strides[0] == 1;
     part.data += (row * (uint64_t)e->array.strides[0] + begin * (uint64_t)e->array.strides[1]) * tensor_type_bytes(part.type);
+    grebe_status st = GREBE_OK;
     if (part.type == ARRAY_I64 && part.is_packed && !part.is_big_endian) {
         memcpy(dst, part.data, n * sizeof *dst);
-        return GREBE_OK;
+    } else {
+        st = tensor_read_i64(&part, 0, n, dst, err);
     }
-    grebe_status st = tensor_read_i64(&part, 0, n, dst, err);
+    if (e->is_forgetful && n > 0) {
+        region_forget(e->array.region, part.data, ((n - 1) * (size_t)part.strides[0] + 1) * tensor_type_bytes(part.type));
+    }
     return st == GREBE_OK ? st : error_wrap(err, st, "%s: row %u, from edge %llu on", e->path, (unsigned)row, (unsigned long long)begin);
 }
 
@@ -161,7 +165,11 @@ grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t
     int64_t *ends[2] = { sources, destinations };
     uint64_t begin = 0;
     if (e->text != NULL) {
-        return graph_csv_read(e, block, sources, destinations, n, err);
+        grebe_status read = graph_csv_read(e, block, sources, destinations, n, err);
+        if (e->is_forgetful) {
+            region_forget(e->text, e->text->data + e->text_begin[block], e->text_begin[block + 1] - e->text_begin[block]);
+        }
+        return read;
     }
     grebe_status st = e->rows != NULL ? graph_edge_rows_read(e->rows, block, ends, n, &begin, err) : read_array(e, block, ends, n, &begin, err);
     return st == GREBE_OK ? check_ends(e, ends, *n, begin, err) : st;

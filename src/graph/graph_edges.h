@@ -26,6 +26,7 @@ struct graph_edges {
     int64_t n_sources, n_destinations; /* ids are below */
     const char *source_type, *destination_type; /* NULL: none */
     struct graph_csv_options csv;
+    bool is_forgetful;      /* what was read no longer counts as memory */
     struct tensor array;    /* npy */
     struct region *text;    /* csv */
     struct graph_edge_rows *rows; /* Parquet; both NULL: an array */

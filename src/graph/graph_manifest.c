@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "wire/json.h"
 
@@ -36,17 +37,26 @@ static grebe_status join(struct buf *dst, const char *folder, const char *rest, 
 
 static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out, grebe_error *err)
 {
+    enum { CHUNK = 1 << 20 };
     grebe_status st = GREBE_OK;
     struct io_file *file = NULL;
-    struct region *r = NULL;
-    GREBE_TRY(io_open(store, path, &file, err));
-    st = file->id.size_bytes > 0 && file->ops->map != NULL ? file->ops->map(file, &r, err) : region_new(ctx->a, 0, &r, err);
-    if (st == GREBE_OK) {
-        *out = hash_xxh3(r->data, r->len);
+    struct hash_stream *h = NULL;
+    unsigned char *bytes = mem_alloc(ctx->a, CHUNK);
+    if (bytes == NULL) {
+        return mem_fail(err, CHUNK, path);
     }
+    GREBE_TRY(hash_stream_new(ctx->a, &h, err));
+    GREBE_TRY(io_open(store, path, &file, err));
+    for (uint64_t at = 0; at < file->id.size_bytes; at += CHUNK) {
+        size_t n = (size_t)min_u64(CHUNK, file->id.size_bytes - at);
+        GREBE_TRY(io_read(file, at, bytes, n, err));
+        hash_stream_put(h, bytes, n);
+    }
+    *out = hash_stream_get(h);
 out:
-    region_drop(r);
     io_close(file);
+    hash_stream_free(h);
+    mem_free(ctx->a, bytes, CHUNK);
     return st;
 }
 

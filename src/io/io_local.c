@@ -91,6 +91,8 @@ static grebe_status local_map(struct io_file *f, struct region **out, grebe_erro
     grebe_status st = region_wrap(f->a, p, len, unmap, NULL, out, err);
     if (st != GREBE_OK) {
         munmap(p, len);
+    } else {
+        (*out)->is_file = true;
     }
     return st;
 }
