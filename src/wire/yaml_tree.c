@@ -187,10 +187,15 @@ static grebe_status close_level(struct reader *r, const yaml_mark_t *at, grebe_e
     return st == GREBE_OK ? add(r, &tree, weight, at, err) : st;
 }
 
+static bool is_text_tag(const yaml_char_t *tag)
+{
+    return tag != NULL && (strcmp((const char *)tag, "!") == 0 || strcmp((const char *)tag, "tag:yaml.org,2002:str") == 0);
+}
+
 static grebe_status add_scalar(struct reader *r, const yaml_event_t *e, grebe_error *err)
 {
     struct yaml_tree tree = head_of(YAML_TREE_SCALAR, &e->start_mark);
-    tree.is_plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    tree.is_plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !is_text_tag(e->data.scalar.tag);
     tree.text = arena_str(r->ar, (const char *)e->data.scalar.value, e->data.scalar.length);
     tree.n = e->data.scalar.length;
     char *anchor = copy_name(r, e->data.scalar.anchor);
@@ -209,6 +214,29 @@ static grebe_status add_alias(struct reader *r, const yaml_event_t *e, grebe_err
         }
     }
     return fail_at(r, &e->start_mark, GREBE_ECORRUPT, "an alias of something that was not there before", err);
+}
+
+/* "!!str", "!!map" and their kin say what is seen anyway; whatever else asks for something to be made, which nobody does here. */
+static grebe_status check_tag(const struct reader *r, const yaml_event_t *e, grebe_error *err)
+{
+    static const char *const core[] = { "str", "int", "float", "bool", "null", "seq", "map" };
+    static const char prefix[] = "tag:yaml.org,2002:";
+    char text[160], quoted[96];
+    const yaml_char_t *t = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.tag
+                           : e->type == YAML_SEQUENCE_START_EVENT ? e->data.sequence_start.tag
+                           : e->type == YAML_MAPPING_START_EVENT  ? e->data.mapping_start.tag
+                                                                  : NULL;
+    const char *tag = (const char *)t;
+    if (tag == NULL || strcmp(tag, "!") == 0) {
+        return GREBE_OK;
+    }
+    for (size_t i = 0; i < sizeof core / sizeof core[0]; i++) {
+        if (strncmp(tag, prefix, sizeof prefix - 1) == 0 && strcmp(tag + sizeof prefix - 1, core[i]) == 0) {
+            return GREBE_OK;
+        }
+    }
+    snprintf(text, sizeof text, "a tag that is not read: %s", error_quote(quoted, sizeof quoted, tag, strlen(tag)));
+    return fail_at(r, &e->start_mark, GREBE_EUNSUPPORTED, text, err);
 }
 
 static grebe_status on_event(struct reader *r, const yaml_event_t *e, grebe_error *err)
@@ -252,7 +280,8 @@ grebe_status yaml_tree_parse(struct arena *ar, const char *name, const char *tex
             break;
         }
         is_end = event.type == YAML_STREAM_END_EVENT;
-        st = on_event(r, &event, err);
+        st = check_tag(r, &event, err);
+        st = st == GREBE_OK ? on_event(r, &event, err) : st;
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&r->parser);

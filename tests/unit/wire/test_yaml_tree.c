@@ -58,7 +58,9 @@ static void test_yaml__what_is_wrong__named_with_its_place(void **state)
 {
     static const struct { const char *text; grebe_status st; const char *fragment; } bad[] = {
         { "a: [1, 2\nb: 3", GREBE_ECORRUPT, "x.yaml:2:" },
-        { "a: 1\na: 2\n", GREBE_ECORRUPT, "x.yaml:2:1: a key that is there already" },
+        { "a: 1\na: 2\n", GREBE_ECORRUPT, "x.yaml:2:1: a key that is there already: a, on line 1" },
+        { "a: !!python/name:x 1\n", GREBE_EUNSUPPORTED, "x.yaml:1:4: a tag that is not read: tag:yaml.org,2002:python/name:x" },
+        { "a: !new []\n", GREBE_EUNSUPPORTED, "x.yaml:1:4: a tag that is not read: !new" },
         { "? [a]\n: 1\n", GREBE_ECORRUPT, "expected a name as key" },
         { "a: *x\n", GREBE_ECORRUPT, "x.yaml:1:4: an alias" },
         { "a: &x [*x]\n", GREBE_ECORRUPT, "an alias" },
