@@ -57,6 +57,20 @@ class Column(collections.abc.Sequence):
         return f"Column({list(self[:5])}{' …' if len(self) > 5 else ''})"
 
 
+class Info(dict):
+    """What dataset_info.json tells, as a dict; its members are attributes too, None where it does not tell them."""
+
+    def __getattr__(self, name):
+        if name not in _TOLD:
+            raise AttributeError(f"no {name!r} in the information of a data set: there are {', '.join(_TOLD)}")
+        value = self.get(name)
+        return Features.from_dict(value) if name == "features" and value is not None else value
+
+
+_TOLD = ("description", "citation", "homepage", "license", "features", "supervised_keys", "builder_name", "dataset_name", "config_name",
+         "version", "splits", "download_checksums", "download_size", "dataset_size", "size_in_bytes")
+
+
 class Dataset(Transforms, Writing, Searchable):
     """Rows by number, columns by name. Immutable but for set_format, set_transform and attached indexes; transforms give new ones.
 
@@ -92,9 +106,9 @@ class Dataset(Transforms, Writing, Searchable):
         return out if split is None else cls(out._core.with_labels({"split": str(split)}))
 
     @classmethod
-    def from_list(cls, rows, features=None, info=None, split=None):
+    def from_list(cls, mapping, features=None, info=None, split=None):
         """From a list of dicts: columns are the keys of the first (those of features when given), missing values None."""
-        rows = list(rows)
+        rows = list(mapping)
         check_rows("from_list", rows)
         names = list(features) if features is not None else list(rows[0]) if rows else []
         return cls.from_dict({n: [r.get(n) for r in rows] for n in names}, features, info, split)
@@ -105,13 +119,16 @@ class Dataset(Transforms, Writing, Searchable):
         out = cls(_core.dataset_of_rows(_core.stream_from(data), features_json(features)))
         return out if split is None else cls(out._core.with_labels({"split": str(split)}))
 
-    from_polars = from_arrow
+    @classmethod
+    def from_polars(cls, df, features=None, info=None, split=None):
+        """From a polars.DataFrame."""
+        return cls.from_arrow(df, features, split)
 
     @classmethod
-    def from_pandas(cls, frame, features=None, info=None, split=None, preserve_index=None):
+    def from_pandas(cls, df, features=None, info=None, split=None, preserve_index=None):
         """From a pandas.DataFrame (by way of pyarrow)."""
         import pyarrow
-        return cls.from_arrow(pyarrow.Table.from_pandas(frame, preserve_index=preserve_index), features, split)
+        return cls.from_arrow(pyarrow.Table.from_pandas(df, preserve_index=preserve_index), features, split)
 
     @classmethod
     def from_file(cls, filename, info=None, split=None, in_memory=False):
@@ -166,6 +183,16 @@ class Dataset(Transforms, Writing, Searchable):
         locals()["from_" + _name] = classmethod(_of_files)
     del _name, _of_files
 
+    @staticmethod
+    def load_from_disk(dataset_path, keep_in_memory=None):
+        """A folder that save_to_disk of a Dataset wrote."""
+        from ._load import load_from_disk
+        out = load_from_disk(dataset_path, keep_in_memory)
+        if not isinstance(out, Dataset):
+            raise FileNotFoundError(f"{dataset_path}: a dictionary of splits: use DatasetDict.load_from_disk, or the folder of one of "
+                                    f"{list(out)}")
+        return out
+
     # ---- what they are
 
     num_rows = property(lambda self: self._n, doc="Number of rows.")
@@ -176,7 +203,11 @@ class Dataset(Transforms, Writing, Searchable):
     cache_files = property(lambda self: [{"filename": f} for f in self._info_dict["files"]], doc="Data files, then indices files.")
     _fingerprint = property(lambda self: self._info_dict["fingerprint"])
     fingerprint = property(lambda self: self._info_dict["fingerprint"], doc="16 hexadecimal digits: what was loaded, and what was done.")
-    info = property(lambda self: json.loads(self._info_dict["info"]), doc="What dataset_info.json tells, as a dict.")
+    info = property(lambda self: Info(json.loads(self._info_dict["info"])), doc="What dataset_info.json tells, as a dict.")
+    description = property(lambda self: self.info.description, doc="What the info tells of the data, in words.")
+    config_name = property(lambda self: self.info.config_name, doc="Name of the configuration that was loaded, or None.")
+    builder_name = property(lambda self: self.info.builder_name, doc="What read the files: csv, json, …, or None.")
+    dataset_size = property(lambda self: self.info.dataset_size, doc="Bytes of all splits as they were prepared, or None.")
     data = property(lambda self: self, doc="Itself, for code that asks for the table.")
 
     @property
@@ -295,6 +326,8 @@ class Dataset(Transforms, Writing, Searchable):
                 return self._core.read(0, 0, columns)
             import array
             return self._core.take(array.array("q", key), columns)
+        if isinstance(key, (list, tuple)) and any(isinstance(i, bool) for i in key[:1]):
+            raise TypeError("expected row numbers, found a mask of truth values: filter takes such")
         try:
             return self._core.take(key if hasattr(key, "__len__") else list(key), columns)
         except TypeError:

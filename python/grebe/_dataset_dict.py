@@ -23,10 +23,12 @@ class _Splits(dict):
 
     def __getitem__(self, key):
         if key not in self:
-            raise KeyError(f"no split {key!r}: there are {list(self)}")
+            hint = f"; rows are those of a split: data[{next(iter(self))!r}][…]" if self and not isinstance(key, str) else ""
+            raise KeyError(f"no split {key!r}: there are {list(self)}{hint}")
         return super().__getitem__(key)
 
     column_names = property(lambda self: {name: ds.column_names for name, ds in self.items()})
+    num_columns = property(lambda self: {name: ds.num_columns for name, ds in self.items()})
 
     def __repr__(self):
         inner = "\n".join(f"{name}: {ds!r}" for name, ds in self.items()).replace("\n", "\n    ")
@@ -56,13 +58,21 @@ def _with_split(method):
     return of
 
 
+def _from_files(kind):
+    def of(path_or_paths, features=None, cache_dir=None, keep_in_memory=False, **options):
+        from ._load import load
+        return load(kind, data_files=path_or_paths, features=features, cache_dir=cache_dir, keep_in_memory=keep_in_memory, **options)
+    of.__name__, of.__doc__ = "from_" + kind, f"From {kind} files, {{split: path}}, through the cache."
+    return staticmethod(of)
+
+
 class DatasetDict(_Splits):
     """Splits of a data set by name: ``dict["train"]``. Transforms are those of Dataset, done to each split."""
 
     _kind = Dataset
     map, filter = _with_split("map"), _with_split("filter")
+    from_csv, from_json, from_parquet, from_text = (_from_files(kind) for kind in ("csv", "json", "parquet", "text"))
     num_rows = property(lambda self: {name: ds.num_rows for name, ds in self.items()})
-    num_columns = property(lambda self: {name: ds.num_columns for name, ds in self.items()})
     shape = property(lambda self: {name: ds.shape for name, ds in self.items()})
     cache_files = property(lambda self: {name: ds.cache_files for name, ds in self.items()})
     data = property(lambda self: {name: ds.data for name, ds in self.items()})

@@ -78,8 +78,9 @@ def _decoded(ds):
     return {name for name, f in features.items() if isinstance(f, Json)}
 
 
-def to_json(ds, path_or_buf, batch_size=None, lines=True, orient="records", compression="infer", **options):
-    """JSON lines, or with lines=False one array of all rows. Json columns are written as what they hold."""
+def to_json(ds, path_or_buf, batch_size=None, lines=True, orient="records", compression="infer", force_ascii=False, **options):
+    """JSON lines, or with lines=False one array of all rows. Json columns are written as what they hold; force_ascii: other
+    characters as \\u escapes."""
     if orient != "records":
         raise ValueError(f"orient: expected records, found {orient!r}")
     if options:
@@ -91,7 +92,7 @@ def to_json(ds, path_or_buf, batch_size=None, lines=True, orient="records", comp
         if not lines:
             write(b"[")
         for batch in _batches(ds, batch_size):
-            parts = [json.dumps(_jsonable(row), ensure_ascii=False, separators=(",", ":")) for row in plain.rows(batch)]
+            parts = [json.dumps(_jsonable(row), ensure_ascii=force_ascii, separators=(",", ":")) for row in plain.rows(batch)]
             if lines:
                 write("".join(p + "\n" for p in parts).encode())
             elif parts:

@@ -4,6 +4,8 @@ library's."""
 
 import json
 
+from . import _core
+
 
 class Feature:
     """Base of the kinds of columns. Equal when kind and arguments are."""
@@ -61,6 +63,7 @@ class ClassLabel(Feature):
     """An integer that stands for a name. Given by names, by num_classes ("0", "1", …) or by a file with a name a line."""
 
     _fields = (("names", None),)
+    dtype = "int64"
 
     def __init__(self, num_classes=None, names=None, names_file=None, id=None):
         if isinstance(num_classes, (list, tuple)):  # ClassLabel(["a", "b"])
@@ -237,6 +240,26 @@ class Features(dict):
 
     def copy(self):
         return Features(self)
+
+    @classmethod
+    def from_arrow_schema(cls, schema):
+        """Of a pyarrow.Schema: from the metadata that `datasets` and Grebe write, else by the types."""
+        rows = _core.dataset_of_rows(_core.stream_from(schema.empty_table()), None)
+        return cls.from_json(rows.info()["features"])
+
+    def _no_rows(self):
+        from ._map_call import build
+        return _core.dataset_of_rows(build({name: [] for name in self}), features_json(self))
+
+    @property
+    def arrow_schema(self):
+        """The pyarrow.Schema of the rows in memory and in files."""
+        import pyarrow
+        return pyarrow.schema(self._no_rows().schema())
+
+    def flatten(self, max_depth=16):
+        """With the fields of structs as columns "parent.child"."""
+        return Features.from_json(self._no_rows().apply("flatten", None, max_depth, False, {}).info()["features"])
 
     def __reduce__(self):
         return Features.from_json, (self.to_json(),)

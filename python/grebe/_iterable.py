@@ -125,6 +125,40 @@ class IterableDataset(_Plain):
         return cls(_core.iterable_of_function(shards, shards.n, False, features_json(features)), split)
 
     @classmethod
+    def from_dict(cls, mapping, features=None, split=None, num_shards=1):
+        """From a dict of columns."""
+        return Dataset.from_dict(mapping, features, None, split).to_iterable_dataset(num_shards)
+
+    @classmethod
+    def from_list(cls, mapping, features=None, split=None, num_shards=1):
+        """From a list of dicts, as Dataset.from_list."""
+        return Dataset.from_list(mapping, features, None, split).to_iterable_dataset(num_shards)
+
+    @classmethod
+    def from_pandas(cls, df, features=None, split=None, num_shards=1):
+        """From a pandas.DataFrame."""
+        return Dataset.from_pandas(df, features, None, split).to_iterable_dataset(num_shards)
+
+    @classmethod
+    def from_polars(cls, df, features=None, split=None, num_shards=1):
+        """From a polars.DataFrame."""
+        return Dataset.from_polars(df, features, None, split).to_iterable_dataset(num_shards)
+
+    @classmethod
+    def from_file(cls, filename):
+        """An Arrow file (stream or file format), mapped."""
+        return Dataset.from_file(filename).to_iterable_dataset()
+
+    for _name in ("csv", "json", "parquet", "text"):
+        def _of_files(cls, path_or_paths, split=None, features=None, *, _kind=_name, **options):
+            from ._load import load
+            name = str(split) if split is not None else "train"
+            return load(_kind, data_files={name: path_or_paths}, split=name, features=features, streaming=True, **options)
+        _of_files.__doc__ = f"From {_name} files, read as rows are asked for."
+        locals()["from_" + _name] = classmethod(_of_files)
+    del _name, _of_files
+
+    @classmethod
     def from_dataset(cls, ds, num_shards=1):
         """A Dataset as a stream."""
         return ds.to_iterable_dataset(num_shards)
@@ -147,6 +181,12 @@ class IterableDataset(_Plain):
         """Names of the columns; None when they are not known before rows are read."""
         features = self.features
         return None if features is None else list(features)
+
+    @property
+    def num_columns(self):
+        """Number of columns; None when it is not known before rows are read."""
+        names = self.column_names
+        return None if names is None else len(names)
 
     def __repr__(self):
         names = self.column_names
@@ -225,8 +265,9 @@ class IterableDataset(_Plain):
         iterator, (given, n) = self._position
         return json.loads(iterator.state(n - given))
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state_dict):
         """The next iteration goes on from there; of another epoch it begins anew."""
+        state = state_dict
         if state is not None and not isinstance(state, dict):
             raise TypeError(f"load_state_dict: expected what state_dict gives, found {type(state).__name__}")
         self._state = None if state is None or state.get("examples_iterable", 0) is None else json.dumps(state)
@@ -346,6 +387,28 @@ class IterableDataset(_Plain):
     def cast_column(self, column, feature):
         """One column as another feature."""
         return self._like(self._core.cast(features_json({column: feature}), True))
+
+    # ---- all rows in memory
+
+    def to_dataset(self):
+        """All rows, read into memory, as a Dataset."""
+        return Dataset.from_arrow(self, self.features, self._split)
+
+    def to_dict(self):
+        """{name: list} of all rows."""
+        return self.to_dataset().to_dict()
+
+    def to_list(self):
+        """Rows as a list of dicts."""
+        return list(self.with_format(None))
+
+    def to_pandas(self, batch_size=None, batched=False):
+        """A pandas.DataFrame, or an iterator of those of batch_size rows."""
+        return self.with_format("pandas").iter(batch_size or 1000) if batched else self.to_dataset().to_pandas()
+
+    def to_polars(self, batch_size=None, batched=False):
+        """A polars.DataFrame, or an iterator of those of batch_size rows."""
+        return self.with_format("polars").iter(batch_size or 1000) if batched else self.to_dataset().to_polars()
 
     # ---- writing
 

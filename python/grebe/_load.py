@@ -44,6 +44,7 @@ def load(path, name=None, data_dir=None, data_files=None, split=None, cache_dir=
     mode = getattr(download_mode, "value", download_mode)
     if mode not in _MODES:
         raise ValueError(f"download_mode: expected one of {', '.join(m for m in _MODES if m)}, found {mode!r}")
+    verification_mode = getattr(verification_mode, "value", verification_mode)
     if verification_mode not in (None, "all_checks", "basic_checks", "no_checks"):
         raise ValueError(f"verification_mode: expected all_checks, basic_checks or no_checks, found {verification_mode!r}")
     o = {"config": name, "data_dir": None if data_dir is None else os.fspath(data_dir),

@@ -17,8 +17,8 @@ static enum kind kind_of(PyObject *v)
            : PyBytes_Check(v)   ? KIND_BYTES
            : PyDict_Check(v)    ? KIND_DICT
            : PyList_Check(v) || PyTuple_Check(v) || PySequence_Check(v) ? KIND_LIST
-           : PyIndex_Check(v)   ? KIND_INT
-                                : KIND_OTHER;
+           : PyIndex_Check(v) && !PyMapping_Check(v) ? KIND_INT /* a tensor of one element is an index too */
+                                                     : KIND_OTHER;
 }
 
 /* Scalars of array libraries, which are arrays of no dimension, become plain values; the list is the caller's own. */

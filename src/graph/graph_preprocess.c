@@ -126,6 +126,14 @@ static grebe_status read_checked(struct job *j, grebe_error *err)
     grebe_status st = GREBE_OK;
     GREBE_TRY(graph_metadata_read(j->ctx, j->metadata, j->data, GRAPH_RAW, j->options.is_strict, &j->m, err));
     GREBE_TRY(graph_metadata_check_files(j->m, j->options.allow_row_mismatch, err));
+    for (size_t i = 0; j->options.without_edge_ids && i < j->m->n_features; i++) {
+        const struct graph_feature_spec *f = &j->m->features[i];
+        if (f->domain == GRAPH_EDGE) {
+            GREBE_TRY(graph_problem_add(j->m, f->item, f->file.field, false, GREBE_ESCHEMA, err,
+                                        "rows of an edge feature cannot be found for sampled edges without original edge ids"));
+            break;
+        }
+    }
 out:
     return st;
 }

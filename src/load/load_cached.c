@@ -103,7 +103,7 @@ static grebe_status choose(struct load_plan *p, const char *name, const char *ba
     }
     if (out->folder == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND,
-                          "%s: no such folder, nor is it%s%s in the cache, and nothing is fetched from a hub", name,
+                          "%s: no such folder or format, nor is it%s%s in the cache, and nothing is fetched from a hub", name,
                           asked != NULL ? " with the config " : "", asked != NULL ? asked : "");
     }
     if (other != NULL && strcmp(out->config, "default") != 0) {

@@ -398,11 +398,16 @@ static grebe_status route(struct load_plan *p, const char *path, const struct js
         return st == GREBE_OK ? merge_options(p, NULL, NULL, given, err) : st;
     }
     GREBE_TRY(absolute_folder(p, path, NULL, &p->base, err));
-    bool is_folder = io_stat(p->store, p->base, &info, NULL) == GREBE_OK && info.kind == IO_FOLDER;
+    bool is_there = io_stat(p->store, p->base, &info, NULL) == GREBE_OK;
+    bool is_folder = is_there && info.kind == IO_FOLDER;
     char script[256];
     snprintf(script, sizeof script, "%.240s.py", base_name(p->base));
     if ((len > 3 && strcmp(path + len - 3, ".py") == 0) || (is_folder && has_file(p, p->base, script))) {
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: scripts of data sets are not run", p->base);
+    }
+    if (is_there && !is_folder) {
+        return GREBE_FAIL(err, GREBE_EINVAL,
+                          "%s: a file: expected a folder, or a format (csv, json, parquet, …) whose data_files it is", p->base);
     }
     if (!is_folder) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such folder%s", p->base,

@@ -277,3 +277,16 @@ def test_rows_that_are_skipped_are_not_read(tmp_path, kind, options):
             assert next(it)["id"] == ids[n]
             stream.load_state_dict(stream.state_dict())
             assert [row["id"] for row in stream] == ids[n + 1:]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_functions_give_tensors(dtype):
+    torch = pytest.importorskip("torch")
+    kind, ds = getattr(torch, dtype), gd.Dataset.from_dict({"x": [1, 2, 3]})
+    rows = ds.map(lambda r: {"one": torch.tensor(r["x"], dtype=kind),
+                             "two": torch.ones(2, dtype=kind),
+                             "in": {"a": [torch.ones(1, dtype=kind)]}})
+    assert rows[2] == {"x": 3, "one": 3, "two": [1, 1], "in": {"a": [[1]]}}
+    assert rows.features["one"].dtype == dtype == rows.features["two"].feature.dtype
+    whole = ds.map(lambda b: {"t": torch.ones(len(b["x"]), 2, dtype=kind, requires_grad=dtype == "float32")}, batched=True)
+    assert whole["t"][:] == [[1, 1]] * 3 and whole.features["t"].feature.dtype == dtype

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import grebe.dataset as gd
 from grebe import _core
 
 UTC = datetime.timezone.utc
@@ -103,3 +104,12 @@ def test_lists_of_numbers_as_blocks():
     code, values, offsets = batch["a"].lists()
     assert code == "i" and np.frombuffer(values, code).tolist() == [1, 2, 3] and np.frombuffer(offsets, "q").tolist() == [0, 2, 2, 3]
     assert next(iter(_core.stream_from(pa.table({"a": [[1], None]}))))["a"].lists() is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32", "float16", "uint64"])
+def test_numpy_scalars_keep_their_width(dtype):
+    number = getattr(np, dtype)
+    rows = gd.Dataset.from_dict({"a": [number(1), None, number(3)]})
+    assert rows.features["a"].dtype == dtype and rows["a"][:] == [1, None, 3]
+    mapped = gd.Dataset.from_dict({"x": list(range(1500))}).map(lambda r: {"y": number(r["x"] % 7) if r["x"] % 2 else None})
+    assert mapped.features["y"].dtype == dtype and mapped["y"][:4] == [None, 1, None, 3]
