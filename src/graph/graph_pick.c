@@ -196,6 +196,7 @@ static inline void prefetch_chunk(const void *values, size_t width, const struct
 static void rank_by_weight(const struct graph_weights *w, const struct candidates *c, uint64_t key, struct graph_smallest *s)
 {
     double u[CHUNK], weight[CHUNK];
+    uint64_t keys[CHUNK];
     int64_t at[CHUNK];
     for (int64_t first = 0; first < c->n; first += CHUNK) {
         int64_t end = min_i64(first + CHUNK, c->n), n = 0;
@@ -208,8 +209,11 @@ static void rank_by_weight(const struct graph_weights *w, const struct candidate
             at[n] = i;
             n += weight[n] > 0.0 && 1.0 - u[n] <= limit * weight[n];
         }
+        for (int64_t i = 0; i < n; i++) { /* apart from what follows, whose branches would hold it up */
+            keys[i] = rank_key((float)(graph_exponential(u[i]) / weight[i]), at[i]);
+        }
         for (int64_t i = 0; i < n; i++) {
-            graph_smallest_add(s, rank_key((float)(graph_exponential(u[i]) / weight[i]), at[i]));
+            graph_smallest_add(s, keys[i]);
         }
     }
 }

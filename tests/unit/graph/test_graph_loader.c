@@ -221,6 +221,40 @@ static void test_graph_loader__features__rows_of_nodes_and_edges(void **state)
     grebe_graph_close(g);
 }
 
+/* In a graph of several types too, edge ids are rows of the edge file: the feature "rowno" of a row is its number. */
+static void test_graph_feature_read__sampled_edges_of_a_type__their_rows(void **state)
+{
+    static const int64_t fanouts[] = { 4 };
+    grebe_graph *g = open_set("hetero_attr");
+    const struct graph_csc *csc = graph_dataset_csc(g);
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_sampler *sampler;
+    const grebe_graph_batch *b;
+    grebe_graph_relation r;
+    int64_t ids[45], rows[400];
+    size_t feature = graph_dataset_find_feature(g, GRAPH_EDGE, "u:likes:v", "rowno"), type = 0;
+    (void)state;
+    for (int64_t i = 0; i < 45; i++) {
+        ids[i] = i;
+    }
+    grebe_graph_seeds seeds = { "v", ids, 45, NULL };
+    while (strcmp(csc->edge_types[type], "u:likes:v") != 0) {
+        type++;
+    }
+    s.fanouts = fanouts;
+    s.n_layers = 1;
+    assert_ok(grebe_graph_sampler_new(g, &s, 1, &sampler, &err));
+    assert_ok(grebe_graph_sampler_run(sampler, &seeds, 1, 3, &b, &err));
+    grebe_graph_batch_relation(b, 0, type, &r);
+    assert_true(r.n_columns == 45 && r.n_edges > 40 && r.n_edges <= 400);
+    assert_ok(grebe_graph_feature_read(g, feature, r.edges, r.n_edges, 1, rows, &err));
+    assert_memory_equal(rows, r.edges, (size_t)r.n_edges * sizeof *rows);
+    ids[0] = 400;
+    assert_fails(grebe_graph_feature_read(g, feature, ids, 1, 1, rows, &err), GREBE_EINVAL, "row 400");
+    grebe_graph_sampler_free(sampler);
+    grebe_graph_close(g);
+}
+
 static void test_graph_batch__pyg__edges_refer_to_rows(void **state)
 {
     static const char *const names[] = { "homo_csv", "hetero_attr" };
@@ -432,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_graph_loader__broken_off__the_same_epoch_again),
         cmocka_unit_test(test_graph_loader__last_batches__counts),
         cmocka_unit_test(test_graph_loader__features__rows_of_nodes_and_edges),
+        cmocka_unit_test(test_graph_feature_read__sampled_edges_of_a_type__their_rows),
         cmocka_unit_test(test_graph_batch__pyg__edges_refer_to_rows),
         cmocka_unit_test(test_graph_loader__link_seeds_with_times__each_end_has_that_of_its_pair),
         cmocka_unit_test(test_graph_rows__ids_that_are_none__refused),

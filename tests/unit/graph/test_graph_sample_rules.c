@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "graph/graph_minibatch.h"
 #include "graph/graph_random.h"
 #include "graph_case.h"
 
@@ -424,6 +425,45 @@ static void test_graph_exclude__recorded_links__edges_are_gone(void **state)
     run_free(&r);
 }
 
+/* Seeds of five nodes of two types: rows by type, column by column; with times nothing is merged. */
+static void test_graph_minibatch__hyperlinks__compacted_as_recorded(void **state)
+{
+    static const int32_t links[] = { 2, 0, 1, 1, 2, 0, 1, 1, 0, 0 };
+    static const int64_t times[] = { 7, 8 };
+    static const char *const names[] = { "seeds", "timestamp" };
+    struct graph_csc g = typed_graph(h10_indptr, h10_indices, h10_types);
+    struct tensor columns[] = { { .type = ARRAY_I32, .rank = 2, .shape = { 2, 5 }, .strides = { 5, 1 }, .n_values = 10,
+                                  .data = (const unsigned char *)links, .is_packed = true },
+                                tensor_1d(ARRAY_I64, times, 2) };
+    struct graph_item_part part = { "n2:n1:n2:n1:n2", 2, columns };
+    struct graph_items items = { names, 1, &part, 1 };
+    int64_t all = -1;
+    struct graph_recipe recipe = { .g = &g, .items = &items, .hops = { .n_layers = 1, .hop = { .fanouts = &all, .n_fanouts = 1 } } };
+    struct graph_share share = { .batch_size = 2 };
+    (void)state;
+    for (int with_times = 0; with_times < 2; with_times++) {
+        struct graph_minibatch *m;
+        struct graph_epoch e;
+        items.n_columns = with_times ? 2 : 1;
+        assert_ok(graph_minibatch_new(&recipe, &m, &err));
+        assert_ok(graph_epoch_begin(ctx, &items, share, false, 0, &e, &err));
+        assert_ok(graph_minibatch_make(m, &e, 0, 0, 1, &err));
+        if (with_times) {
+            LIST("compacted", m->compacted[0].v, 10, 0, 0, 2, 2, 4, 1, 1, 3, 3, 5);
+            LIST("times", m->graph->times[1].v, 6, 7, 8, 7, 8, 7, 8);
+        } else {
+            LIST("compacted", m->compacted[0].v, 10, 0, 0, 2, 1, 0, 1, 1, 2, 0, 1);
+        }
+        graph_epoch_end(&e);
+        graph_minibatch_free(m);
+    }
+    size_t types[GRAPH_ARITY_MAX];
+    assert_ok(graph_seed_types(&g, "n1:e1:n2", 2, types, &err));
+    assert_true(types[0] == 0 && types[1] == 1);
+    assert_fails(graph_seed_types(&g, "n1:n2", 3, types, &err), GREBE_EINVAL, "2 parts");
+    assert_fails(graph_seed_types(&g, "n1:n3", 2, types, &err), GREBE_EINVAL, "\"n3\"");
+}
+
 static void test_graph_layers__allocations_fail__no_leak(void **state)
 {
     struct graph_csc g = typed_graph(h10_indptr, h10_indices, h10_types);
@@ -483,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_graph_layers__typed_graph__as_recorded),
         cmocka_unit_test(test_graph_layers__times__go_on_with_the_seed),
         cmocka_unit_test(test_graph_exclude__recorded_links__edges_are_gone),
+        cmocka_unit_test(test_graph_minibatch__hyperlinks__compacted_as_recorded),
         cmocka_unit_test(test_graph_layers__allocations_fail__no_leak),
         cmocka_unit_test(test_graph_exponential__whole_range__as_the_logarithm),
     };
