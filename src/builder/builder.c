@@ -12,8 +12,6 @@ static const struct builder_kind *const kinds[] = { &builder_csv,         &build
                                                     &builder_xml,         &builder_imagefolder, &builder_audiofolder,
                                                     &builder_videofolder, &builder_webdataset,  NULL };
 
-const struct builder_kind *const *builder_kinds(void) { return kinds; }
-
 const struct builder_kind *builder_find(const char *name)
 {
     for (size_t i = 0; kinds[i] != NULL; i++) {

@@ -79,7 +79,6 @@ struct builder {
     struct features *features;
 };
 
-const struct builder_kind *const *builder_kinds(void);  /* NULL-ended */
 const struct builder_kind *builder_find(const char *name); /* NULL: none */
 /** GREBE_EINVAL for an option that the kind does not have (the nearest is named). */
 grebe_status builder_open(grebe_context *ctx, const struct builder_kind *kind, const struct builder_request *request,

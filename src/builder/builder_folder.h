@@ -53,8 +53,6 @@ extern const struct folder_media folder_image, folder_audio, folder_video;
 /** Whether the name, or the name without a last suffix, ends as files of the kind do. */
 bool folder_is_media(const struct folder_media *m, const char *path);
 bool folder_is_metadata(const struct folder_builder *b, const char *path);
-/** Member of an archive that counts. */
-bool folder_is_hidden(const char *name);
 
 /** Labels and metadata files of all splits: builder_folder_scan.c. */
 grebe_status folder_scan(struct folder_builder *b, grebe_error *err);

@@ -71,17 +71,6 @@ bool folder_is_metadata(const struct folder_builder *b, const char *path)
     return false;
 }
 
-bool folder_is_hidden(const char *name)
-{
-    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
-        part += *part == '/';
-        if ((*part == '.' && part[1] != '/') || strncmp(part, "__", 2) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- labels ---- */
 
 struct scan {

@@ -54,11 +54,6 @@ grebe_status builder_map(struct builder_base *b, const char *path, struct region
     return st;
 }
 
-bool builder_is_packed(const struct region *bytes)
-{
-    return codec_stream_sniff(bytes->data, bytes->len) != CODEC_NONE;
-}
-
 struct region_reader {
     const struct region *bytes;
     size_t at;

@@ -48,8 +48,6 @@ grebe_status builder_map(struct builder_base *b, const char *path, struct region
 /** The content of bytes that may be compressed (one member): gzip, zstd, bzip2, xz, LZ4. */
 grebe_status builder_expand(grebe_context *ctx, const char *name, struct region *bytes, struct region **out,
                             grebe_error *err);
-/** Whether the first bytes are those of a codec. */
-bool builder_is_packed(const struct region *bytes);
 
 /** A file as one unit of rows, or, for a zip archive, each of its members in sorted order. */
 struct builder_units {

@@ -9,7 +9,6 @@ struct rows_sink {
     struct rows_writer *writer; /* NULL: memory */
     struct ArrowSchema schema;
     struct buf batches; /* struct ArrowArray */
-    int64_t n_rows;
 };
 
 grebe_status rows_sink_new(grebe_context *ctx, const char *path, const struct features *features,
@@ -57,7 +56,6 @@ void rows_sink_free(struct rows_sink *s)
 
 grebe_status rows_sink_put(struct rows_sink *s, struct ArrowArray *rows, grebe_error *err)
 {
-    s->n_rows += rows->length;
     if (s->writer != NULL) {
         return rows_writer_put(s->writer, rows, err);
     }
@@ -67,11 +65,6 @@ grebe_status rows_sink_put(struct rows_sink *s, struct ArrowArray *rows, grebe_e
     }
     memset(rows, 0, sizeof *rows);
     return st;
-}
-
-int64_t rows_sink_num_rows(const struct rows_sink *s)
-{
-    return s->n_rows;
 }
 
 grebe_status rows_sink_finish(struct rows_sink *s, struct dataset_table **out, grebe_error *err)

@@ -14,7 +14,6 @@ grebe_status rows_sink_new(grebe_context *ctx, const char *path, const struct fe
                            const struct rows_writer_options *o, struct rows_sink **out, grebe_error *err);
 /** As rows_writer_put. */
 grebe_status rows_sink_put(struct rows_sink *s, struct ArrowArray *rows, grebe_error *err);
-int64_t rows_sink_num_rows(const struct rows_sink *s);
 /** @param out The rows; a file has its name now and is mapped. */
 grebe_status rows_sink_finish(struct rows_sink *s, struct dataset_table **out, grebe_error *err);
 void rows_sink_free(struct rows_sink *s); /* NULL accepted; unfinished: nothing is left behind */

@@ -226,11 +226,6 @@ out:
     return st;
 }
 
-grebe_status rows_writer_flush(struct rows_writer *w, grebe_error *err)
-{
-    return write_pending(w, true, err);
-}
-
 grebe_status rows_writer_finish(struct rows_writer *w, grebe_error *err)
 {
     grebe_status st = write_pending(w, true, err);

@@ -24,8 +24,6 @@ grebe_status rows_writer_new(grebe_context *ctx, const char *path, const struct 
 /** Rows of the features' storage types (features_cast). Moved in, also on failure. Cut and, with is_end or when the writer has them
  *  whole, joined to batches of batch_rows. */
 grebe_status rows_writer_put(struct rows_writer *w, struct ArrowArray *rows, grebe_error *err);
-/** What was put is written out even when it is less than a batch. */
-grebe_status rows_writer_flush(struct rows_writer *w, grebe_error *err);
 int64_t rows_writer_num_rows(const struct rows_writer *w);
 /** Arrow nbytes of what was put. */
 int64_t rows_writer_num_bytes(const struct rows_writer *w);
