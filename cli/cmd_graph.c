@@ -10,7 +10,8 @@
 
 /* ---- problems ---- */
 
-static const char *const columns_of_problems[] = { "level:text", "file:text", "line:int", "column:int", "field:text", "message:text", NULL };
+static const char *const columns_of_problems[] = { "level:text", "file:text",    "line:int", "column:int",
+                                                   "field:text", "message:text", NULL };
 
 struct problems {
     struct cli *cli;
@@ -36,8 +37,8 @@ static void tell(void *arg, const grebe_graph_problem *p)
         snprintf(place, sizeof place, ":%llu:%llu", (unsigned long long)p->line, (unsigned long long)p->column);
     }
     if (p->is_error || !all->cli->is_quiet) {
-        fprintf(stderr, "%s%s: %s%s%s%s\n", p->file, place, p->is_error ? "" : "warning: ", p->field, p->field[0] != '\0' ? ": " : "",
-                p->message);
+        fprintf(stderr, "%s%s: %s%s%s%s\n", p->file, place, p->is_error ? "" : "warning: ", p->field,
+                p->field[0] != '\0' ? ": " : "", p->message);
     }
 }
 
@@ -121,7 +122,9 @@ int cmd_graph_preprocess(struct cli *cli)
     o.without_edge_ids = opt_has(cli, "no-original-edge-id");
     o.without_cast = opt_has(cli, "no-cast");
     o.keep_attribute_order = opt_has(cli, "dgl-edge-attr-order");
-    o.force = opt_has(cli, "force") ? GREBE_GRAPH_ALWAYS : opt_has(cli, "keep") ? GREBE_GRAPH_NEVER : GREBE_GRAPH_IF_CHANGED;
+    o.force = opt_has(cli, "force")  ? GREBE_GRAPH_ALWAYS
+              : opt_has(cli, "keep") ? GREBE_GRAPH_NEVER
+                                     : GREBE_GRAPH_IF_CHANGED;
     o.is_durable = durable == 0;
     o.on_problem = tell;
     o.problem_arg = &problems;
@@ -135,7 +138,8 @@ int cmd_graph_preprocess(struct cli *cli)
 
 /* ---- info ---- */
 
-static const char *const columns_of_info[] = { "kind:text", "name:text", "rows:int", "type:text", "shape:text", "metadata:text", NULL };
+static const char *const columns_of_info[] = { "kind:text",  "name:text",     "rows:int", "type:text",
+                                               "shape:text", "metadata:text", NULL };
 
 static void shape_text(const grebe_graph_array *a, char *dst, size_t room)
 {
@@ -146,7 +150,8 @@ static void shape_text(const grebe_graph_array *a, char *dst, size_t room)
     }
 }
 
-static void add(struct rows *rows, const char *kind, const char *name, int64_t n, const grebe_graph_array *a, const char *metadata)
+static void add(struct rows *rows, const char *kind, const char *name, int64_t n, const grebe_graph_array *a,
+                const char *metadata)
 {
     char shape[240] = "";
     if (a != NULL) {
@@ -192,12 +197,13 @@ static int add_features(struct cli *cli, struct rows *rows, const grebe_graph *g
         grebe_graph_feature f;
         grebe_graph_array a;
         char name[600];
-        if (grebe_graph_get_feature(g, i, &f, &err) != GREBE_OK || grebe_graph_feature_values(g, i, &a, &err) != GREBE_OK) {
+        if (grebe_graph_get_feature(g, i, &f, &err) != GREBE_OK ||
+            grebe_graph_feature_values(g, i, &a, &err) != GREBE_OK) {
             return out_error(cli, cli->cmd->name, &err);
         }
         snprintf(name, sizeof name, "%s:%s:%s", f.domain, f.type != NULL ? f.type : "", f.name);
-        add(rows, f.is_in_memory ? "feature" : "feature on disk", name, a.rank > 0 ? (int64_t)a.shape[0] : INT64_MIN, &a,
-            strcmp(f.metadata, "{}") != 0 ? f.metadata : NULL);
+        add(rows, f.is_in_memory ? "feature" : "feature on disk", name, a.rank > 0 ? (int64_t)a.shape[0] : INT64_MIN,
+            &a, strcmp(f.metadata, "{}") != 0 ? f.metadata : NULL);
     }
     return 0;
 }

@@ -2,11 +2,13 @@
 /* The sub-commands of `grebe graph`, and their options. */
 #include "graph.h"
 
-#define READ_OPTIONS                                                                                       \
-    { "strict", NULL, "warnings are errors", 0 },                                                          \
-    { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 }, \
-    { "csv-header", NULL, "the first line of text files of edges is passed over", 0 },                     \
-    { "csv-sep", "C", "between the two numbers of a line (default ',')", 0 }
+#define READ_OPTIONS                                                                                                   \
+    { "strict", NULL, "warnings are errors", 0 },                                                                      \
+        { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },    \
+        { "csv-header", NULL, "the first line of text files of edges is passed over", 0 },                             \
+    {                                                                                                                  \
+        "csv-sep", "C", "between the two numbers of a line (default ',')", 0                                           \
+    }
 
 static const struct opt_spec check_options[] = {
     { "deep", NULL, "read all edges too", 0 },
@@ -14,14 +16,21 @@ static const struct opt_spec check_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
-static const struct cmd check_spec = {
-    "graph check", "graph check DIR [--deep] [--strict]", "check metadata.yaml and the files that it names",
-    "DIR is a data set in the layout of GraphBolt: metadata.yaml, edges as csv or npy, features and sets as npy or torch files. All "
-    "mistakes are told in one run, each with line, column and field; files are looked at by their headers, with --deep edges by their "
-    "values too. Errors give exit status 5.",
-    "grebe graph check data/ --deep",
-    check_options, NULL, 1, 1, cmd_graph_check, NULL
-};
+static const struct cmd check_spec = { "graph check",
+                                       "graph check DIR [--deep] [--strict]",
+                                       "check metadata.yaml and the files that it names",
+                                       "DIR is a data set in the layout of GraphBolt: metadata.yaml, edges as csv or "
+                                       "npy, features and sets as npy or torch files. All "
+                                       "mistakes are told in one run, each with line, column and field; files are "
+                                       "looked at by their headers, with --deep edges by their "
+                                       "values too. Errors give exit status 5.",
+                                       "grebe graph check data/ --deep",
+                                       check_options,
+                                       NULL,
+                                       1,
+                                       1,
+                                       cmd_graph_check,
+                                       NULL };
 
 static const struct opt_spec preprocess_options[] = {
     { "out", "DIR", "make `preprocessed` there instead of in the data set", 0 },
@@ -35,36 +44,55 @@ static const struct opt_spec preprocess_options[] = {
     { NULL, NULL, NULL, 0 },
 };
 
-static const struct cmd preprocess_spec = {
-    "graph preprocess", "graph preprocess DIR [--out DIR] [--no-original-edge-id] [--no-cast]", "make what training reads",
-    "Makes DIR/preprocessed: the graph by destination, features and sets as npy files, and metadata that DGL reads too. The folder "
-    "appears when it is whole; the second time nothing is done unless an option or a file has changed. The result does not depend on "
-    "--threads and --memory. Prints the folder.",
-    "grebe graph preprocess data/ --memory 4GiB",
-    preprocess_options, NULL, 1, 1, cmd_graph_preprocess, NULL
-};
+static const struct cmd preprocess_spec = { "graph preprocess",
+                                            "graph preprocess DIR [--out DIR] [--no-original-edge-id] [--no-cast]",
+                                            "make what training reads",
+                                            "Makes DIR/preprocessed: the graph by destination, features and sets as "
+                                            "npy files, and metadata that DGL reads too. The folder "
+                                            "appears when it is whole; the second time nothing is done unless an "
+                                            "option or a file has changed. The result does not depend on "
+                                            "--threads and --memory. Prints the folder.",
+                                            "grebe graph preprocess data/ --memory 4GiB",
+                                            preprocess_options,
+                                            NULL,
+                                            1,
+                                            1,
+                                            cmd_graph_preprocess,
+                                            NULL };
 
 static const struct opt_spec no_options[] = { { NULL, NULL, NULL, 0 } };
 
-static const struct cmd info_spec = {
-    "graph info", "graph info DIR", "show types, attributes, features and sets of a preprocessed data set",
-    "DIR is a data set with `preprocessed` in it, made by this program or by DGL, or that folder itself. One row for the graph, each type, "
-    "attribute, feature and array of a set.",
-    "grebe graph info data/",
-    no_options, NULL, 1, 1, cmd_graph_info, NULL
-};
+static const struct cmd info_spec = { "graph info",
+                                      "graph info DIR",
+                                      "show types, attributes, features and sets of a preprocessed data set",
+                                      "DIR is a data set with `preprocessed` in it, made by this program or by DGL, or "
+                                      "that folder itself. One row for the graph, each type, "
+                                      "attribute, feature and array of a set.",
+                                      "grebe graph info data/",
+                                      no_options,
+                                      NULL,
+                                      1,
+                                      1,
+                                      cmd_graph_info,
+                                      NULL };
 
 static const struct opt_spec verify_options[] = {
     { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },
     { NULL, NULL, NULL, 0 },
 };
 
-static const struct cmd verify_spec = {
-    "graph verify", "graph verify DIR", "verify a preprocessed data set",
-    "Lists ascend, ids are in range, types are those of the ends of each edge, checksums are right, and every file is there with as many "
-    "rows as it must have. Errors give exit status 5.",
-    "grebe graph verify data/",
-    verify_options, NULL, 1, 1, cmd_graph_verify, NULL
-};
+static const struct cmd verify_spec = { "graph verify",
+                                        "graph verify DIR",
+                                        "verify a preprocessed data set",
+                                        "Lists ascend, ids are in range, types are those of the ends of each edge, "
+                                        "checksums are right, and every file is there with as many "
+                                        "rows as it must have. Errors give exit status 5.",
+                                        "grebe graph verify data/",
+                                        verify_options,
+                                        NULL,
+                                        1,
+                                        1,
+                                        cmd_graph_verify,
+                                        NULL };
 
 const struct cmd *const graph_list[] = { &check_spec, &preprocess_spec, &info_spec, &verify_spec, NULL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data sets of graphs of anybody (the first byte says which file): metadata.yaml of either kind, a text of edges, the file of a graph.
- * Whatever the bytes, problems with their places, or a graph whose verification ends.
+ * Data sets of graphs of anybody (the first byte says which file): metadata.yaml of either kind, a text of edges, the
+ * file of a graph. Whatever the bytes, problems with their places, or a graph whose verification ends.
  */
 #include <stdint.h>
 #include <stdio.h>

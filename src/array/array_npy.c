@@ -201,13 +201,16 @@ static grebe_status set_shape(struct array_file *f, const struct npy_header *h, 
 
 grebe_status npy_header_read(const char *path, const unsigned char *bytes, uint64_t len, struct npy_header *h, grebe_error *err)
 {
-    unsigned version = len >= 8 ? bytes[6] : 0;
-    size_t fixed = version == 1 ? 10 : 12;
-    if (len < fixed || !array_is_npy(bytes, (size_t)len)) {
+    if (len < 8 || !array_is_npy(bytes, (size_t)len)) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a npy file", path);
     }
+    unsigned version = bytes[6];
+    size_t fixed = version == 1 ? 10 : 12;
     if (version < 1 || version > 3) {
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: npy: expected version 1, 2 or 3, found %u", path, version);
+    }
+    if (len < fixed) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: npy: the header ends before its length", path);
     }
     uint64_t n = version == 1 ? load_le16(bytes + 8) : load_le32(bytes + 8);
     if (n > HEADER_MAX || !range_fits_u64(fixed, n, len)) {

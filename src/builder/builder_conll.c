@@ -27,19 +27,6 @@ struct conll_rows {
 /* What str.isspace() counts of ASCII. */
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
 
-static grebe_status put_word(struct text_builder *t, const char *p, size_t len, grebe_error *err)
-{
-    grebe_status st = text_builder_reserve(t, 1, err);
-    st = st == GREBE_OK ? text_builder_reserve_text(t, len, err) : st;
-    if (st == GREBE_OK) {
-        if (len > 0) {
-            memcpy(t->chars + t->text_len, p, len);
-        }
-        text_builder_end_text(t, len);
-    }
-    return st;
-}
-
 /* The next part of the line; false: there is none. */
 static bool take_part(const char *delimiter, const char **p, const char *end, struct text_span *out)
 {
@@ -79,7 +66,7 @@ static grebe_status put_line(struct conll_rows *r, const char *p, const char *en
             part = (struct text_span){ "", 0 }; /* missing columns are empty */
             p = r->b->delimiter != NULL ? NULL : end;
         }
-        st = put_word(&r->words[i], part.p, part.len, err);
+        st = text_builder_put_text(&r->words[i], part.p, part.len, err);
     }
     return st;
 }

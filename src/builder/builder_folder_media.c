@@ -35,19 +35,6 @@ void media_builder_free(struct media_builder *m)
     }
 }
 
-static grebe_status put(struct text_builder *t, const void *p, size_t len, grebe_error *err)
-{
-    grebe_status st = text_builder_reserve(t, 1, err);
-    st = st == GREBE_OK ? text_builder_reserve_text(t, len, err) : st;
-    if (st == GREBE_OK) {
-        if (len > 0) {
-            memcpy(t->chars + t->text_len, p, len);
-        }
-        text_builder_end_text(t, len);
-    }
-    return st;
-}
-
 static grebe_status put_top(struct media_builder *m, grebe_error *err)
 {
     grebe_status st = text_builder_reserve(&m->top, 1, err);
@@ -61,14 +48,14 @@ grebe_status media_put_path(struct media_builder *m, const char *path, size_t le
 {
     grebe_status st = put_top(m, err);
     st = st == GREBE_OK ? text_builder_put_nulls(&m->bytes, 1, err) : st;
-    return st == GREBE_OK ? put(&m->path, path, len, err) : st;
+    return st == GREBE_OK ? text_builder_put_text(&m->path, path, len, err) : st;
 }
 
 grebe_status media_put_bytes(struct media_builder *m, const void *bytes, size_t len, const char *path, grebe_error *err)
 {
     grebe_status st = put_top(m, err);
-    st = st == GREBE_OK ? put(&m->bytes, bytes, len, err) : st;
-    return st == GREBE_OK ? put(&m->path, path, strlen(path), err) : st;
+    st = st == GREBE_OK ? text_builder_put_text(&m->bytes, bytes, len, err) : st;
+    return st == GREBE_OK ? text_builder_put_text(&m->path, path, strlen(path), err) : st;
 }
 
 grebe_status media_put_null(struct media_builder *m, grebe_error *err)

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "builder/builder_decode.h"
 #include "builder/builder_json.h"
+#include "text/json_records.h"
 
 static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
@@ -326,29 +327,6 @@ void json_unit_release(struct json_unit *u)
 
 /* ---- blocks ---- */
 
-/* Up to the comma behind the last whole element. */
-static size_t cut_elements(const char *data, size_t len)
-{
-    size_t border = 0;
-    int64_t depth = 0;
-    for (size_t i = 0; i < len && depth >= 0; i++) {
-        switch (data[i]) {
-        case '"':
-            for (i++; i < len && data[i] != '"'; i++) {
-                i += data[i] == '\\';
-            }
-            break;
-        case '{':
-        case '[': depth++; break;
-        case '}':
-        case ']': depth--; break;
-        case ',': border = depth == 0 ? i + 1 : border; break;
-        default: break;
-        }
-    }
-    return border;
-}
-
 static size_t cut_block(void *arg, const char *data, size_t len, bool is_last)
 {
     const struct json_unit *u = arg;
@@ -359,7 +337,7 @@ static size_t cut_block(void *arg, const char *data, size_t len, bool is_last)
         return 0;
     }
     if (u->layout == ROWS_ARRAY) {
-        return cut_elements(data, len);
+        return json_cut_values(data, len, true);
     }
     while (len > 0 && data[len - 1] != '\n') {
         len--;

@@ -160,26 +160,13 @@ struct text_rows {
     struct buf scratch;
 };
 
-static grebe_status put_text(struct text_builder *t, const char *p, size_t len, grebe_error *err)
-{
-    grebe_status st = text_builder_reserve(t, 1, err);
-    st = st == GREBE_OK ? text_builder_reserve_text(t, len, err) : st;
-    if (st == GREBE_OK) {
-        if (len > 0) {
-            memcpy(t->chars + t->text_len, p, len);
-        }
-        text_builder_end_text(t, len);
-    }
-    return st;
-}
-
 static grebe_status put_lines(struct text_builder *t, struct text_span s, bool is_kept, grebe_error *err)
 {
     grebe_status st = text_builder_reserve_text(t, s.len, err);
     for (const char *p = s.p, *end = s.p + s.len; p < end && st == GREBE_OK;) {
         const char *line = memchr(p, '\n', (size_t)(end - p));
         const char *next = line != NULL ? line + 1 : end;
-        st = put_text(t, p, (size_t)((line != NULL && !is_kept ? line : next) - p), err);
+        st = text_builder_put_text(t, p, (size_t)((line != NULL && !is_kept ? line : next) - p), err);
         p = next;
     }
     return st;
@@ -194,7 +181,7 @@ static grebe_status put_paragraphs(struct text_builder *t, struct text_span s, g
             const char *line = stop + 1 < end ? memchr(stop + 1, '\n', (size_t)(end - stop - 1)) : NULL;
             stop = line != NULL ? line : end;
         }
-        st = stop > p ? put_text(t, p, (size_t)(stop - p), err) : GREBE_OK;
+        st = stop > p ? text_builder_put_text(t, p, (size_t)(stop - p), err) : GREBE_OK;
         p = stop == end ? end : stop + 2;
     }
     return st;
@@ -223,7 +210,7 @@ static grebe_status read_block(struct text_rows *r, struct ArrowArray *out, greb
     GREBE_TRY(builder_text_unify(block.data, block.len, &r->scratch, &s, err));
     st = r->b->sample == BY_LINE        ? put_lines(&t, s, r->b->is_kept, err)
          : r->b->sample == BY_PARAGRAPH ? put_paragraphs(&t, s, err)
-                                        : put_text(&t, s.p, s.len, err);
+                                        : text_builder_put_text(&t, s.p, s.len, err);
     GREBE_TRY(st);
     GREBE_TRY(text_builder_finish(&t, 0, &column, err));
     st = array_struct(a, column.length, &column, 1, out, err);

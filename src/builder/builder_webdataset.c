@@ -62,19 +62,6 @@ static grebe_status begin_columns(struct webdataset_rows *r, grebe_error *err)
     return st;
 }
 
-static grebe_status put_bytes(struct text_builder *t, const void *p, size_t len, grebe_error *err)
-{
-    grebe_status st = text_builder_reserve(t, 1, err);
-    st = st == GREBE_OK ? text_builder_reserve_text(t, len, err) : st;
-    if (st == GREBE_OK) {
-        if (len > 0) {
-            memcpy(t->chars + t->text_len, p, len);
-        }
-        text_builder_end_text(t, len);
-    }
-    return st;
-}
-
 static grebe_status put_int(struct text_builder *t, const char *p, size_t len, grebe_error *err)
 {
     int64_t v = 0;
@@ -126,9 +113,9 @@ static grebe_status put_field(struct webdataset_rows *r, const struct example *e
     }
     const char *p = (const char *)bytes->data;
     switch (f->kind) {
-    case FIELD_BYTES: st = put_bytes(&c->plain, p, bytes->len, err); break;
+    case FIELD_BYTES: st = text_builder_put_text(&c->plain, p, bytes->len, err); break;
     case FIELD_TEXT:
-        st = utf8_is_valid(p, bytes->len) ? put_bytes(&c->plain, p, bytes->len, err)
+        st = utf8_is_valid(p, bytes->len) ? text_builder_put_text(&c->plain, p, bytes->len, err)
                                           : GREBE_FAIL(err, GREBE_ECORRUPT, "expected UTF-8");
         break;
     case FIELD_INT: st = put_int(&c->plain, p, bytes->len, err); break;
@@ -177,8 +164,8 @@ static grebe_status put_example(struct webdataset_rows *r, const struct example 
     for (size_t i = 0; i < b->n && st == GREBE_OK; i++) {
         st = r->columns[i].n == n_before ? put_missing(&b->fields[i], &r->columns[i], err) : GREBE_OK;
     }
-    st = st == GREBE_OK ? put_bytes(&r->columns[b->n].plain, e->key, e->key_len, err) : st;
-    return st == GREBE_OK ? put_bytes(&r->columns[b->n + 1].plain, r->path, strlen(r->path), err) : st;
+    st = st == GREBE_OK ? text_builder_put_text(&r->columns[b->n].plain, e->key, e->key_len, err) : st;
+    return st == GREBE_OK ? text_builder_put_text(&r->columns[b->n + 1].plain, r->path, strlen(r->path), err) : st;
 }
 
 static grebe_status finish_rows(struct webdataset_rows *r, int64_t n_rows, struct ArrowArray *out, grebe_error *err)

@@ -54,7 +54,8 @@ static grebe_status order_types(struct csc_build *b, grebe_error *err)
     b->edge_order = arena_array(&m->arena, m->n_edges, sizeof *b->edge_order);
     b->node_offset = arena_array(&m->arena, m->n_nodes + 1, sizeof *b->node_offset);
     b->edges_of = arena_array(&m->arena, m->n_edges, sizeof *b->edges_of);
-    if (names == NULL || other == NULL || b->node_order == NULL || b->edge_order == NULL || b->node_offset == NULL || b->edges_of == NULL) {
+    if (names == NULL || other == NULL || b->node_order == NULL || b->edge_order == NULL || b->node_offset == NULL ||
+        b->edges_of == NULL) {
         return mem_fail(err, n * sizeof *names, m->shown);
     }
     for (size_t i = 0; i < m->n_nodes; i++) {
@@ -128,7 +129,8 @@ static grebe_status count_all(struct csc_build *b, grebe_error *err)
         struct count c = { .b = b, .file = &b->files[i], .offset = offset_of(b, e->destination) };
         GREBE_TRY(graph_edges_open(m, b->edge_order[i], &b->options.csv, &b->files[i], err));
         b->files[i].is_forgetful = b->options.call.memory_limit_bytes != UINT64_MAX;
-        GREBE_TRY(parallel_for(m->ctx->pool, b->options.call.threads, b->files[i].n_blocks, count_block, &c, b->options.call.cancel, err));
+        GREBE_TRY(parallel_for(m->ctx->pool, b->options.call.threads, b->files[i].n_blocks, count_block, &c,
+                               b->options.call.cancel, err));
         b->edges_of[i] = c.n;
         e->n_edges = c.n;
         b->n_edges += c.n;
@@ -148,7 +150,8 @@ static void choose_types(struct csc_build *b)
     const struct graph_metadata *m = b->m;
     bool is_narrow = m->n_edges > 0;
     for (size_t i = 0; i < m->n_edges; i++) {
-        is_narrow = is_narrow && b->files[i].text == NULL && b->files[i].rows == NULL && b->files[i].array.type == ARRAY_I32;
+        is_narrow =
+            is_narrow && b->files[i].text == NULL && b->files[i].rows == NULL && b->files[i].array.type == ARRAY_I32;
     }
     bool edges_fit = b->n_edges <= INT32_MAX, nodes_fit = b->n_nodes <= INT32_MAX;
     if (b->options.is_cast) {
@@ -161,7 +164,8 @@ static void choose_types(struct csc_build *b)
     b->type_type = m->is_homogeneous ? -1 : b->options.is_cast ? csc_type_of_types(m->n_edges) : ARRAY_I64;
 }
 
-grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options *options, struct csc_build **out, grebe_error *err)
+grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options *options, struct csc_build **out,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t bytes = 0;
@@ -173,8 +177,10 @@ grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options 
     b->m = m;
     b->options = *options;
     GREBE_TRY(order_types(b, err));
-    if ((uint64_t)b->n_nodes >= SIZE_MAX / sizeof *b->ends || !checked_mul_size((size_t)b->n_nodes + 1, sizeof *b->ends, &bytes)) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: %lld nodes are more than memory can have", m->shown, (long long)b->n_nodes);
+    if ((uint64_t)b->n_nodes >= SIZE_MAX / sizeof *b->ends ||
+        !checked_mul_size((size_t)b->n_nodes + 1, sizeof *b->ends, &bytes)) {
+        st = GREBE_FAIL(err, GREBE_ELIMIT, "%s: %lld nodes are more than memory can have", m->shown,
+                        (long long)b->n_nodes);
         goto out;
     }
     b->ends = mem_alloc_zero(m->ctx->a, bytes);

@@ -3,9 +3,9 @@
 #define GREBE_GRAPH_CSC_BUILD_H
 
 /*
- * Edges of files to lists by destination: a stable counting sort, in two passes over the files. The second one goes over
- * them once for each range of destinations whose lists fit the memory that may be used. The result is the same, bit for bit,
- * for any number of threads and any amount of memory.
+ * Edges of files to lists by destination: a stable counting sort, in two passes over the files. The second one goes
+ * over them once for each range of destinations whose lists fit the memory that may be used. The result is the same,
+ * bit for bit, for any number of threads and any amount of memory.
  *
  * Memory: 8 bytes a node, and the budget.
  */
@@ -27,7 +27,7 @@ struct csc_column {
 
 struct csc_options {
     bool has_edge_ids;
-    bool is_cast; /* the smallest types that hold the values */
+    bool is_cast;                 /* the smallest types that hold the values */
     bool is_attribute_order_kept; /* attributes stay in the order of the files, as DGL leaves them */
     struct graph_csv_options csv;
     struct call call;
@@ -37,12 +37,12 @@ struct csc_build {
     struct graph_metadata *m;
     struct csc_options options;
     /* ids of types are those of their names in order of bytes */
-    size_t *node_order, *edge_order;  /* by id: entries of the metadata */
-    int64_t *node_offset;             /* shape [node types + 1] */
-    struct graph_edges *files;        /* by id */
-    int64_t *edges_of;                /* shape [edge types] */
+    size_t *node_order, *edge_order; /* by id: entries of the metadata */
+    int64_t *node_offset;            /* shape [node types + 1] */
+    struct graph_edges *files;       /* by id */
+    int64_t *edges_of;               /* shape [edge types] */
     int64_t n_nodes, n_edges;
-    int64_t *ends;                    /* shape [n_nodes + 1]: indptr; during the second pass, where the next edge goes */
+    int64_t *ends; /* shape [n_nodes + 1]: indptr; during the second pass, where the next edge goes */
     int indptr_type, indices_type, type_type; /* ARRAY_I32, …; type_type -1: the graph has no types */
     struct csc_column *columns;
     size_t n_columns, n_moved; /* moved: those that the second pass puts in order; all or none */
@@ -55,8 +55,10 @@ struct csc_range {
     unsigned char **columns;                   /* shape [n_moved] */
 };
 
-/** Types in order, offsets, numbers of edges by type (the first pass), types of the arrays. @param out csc_build_free(). */
-grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options *options, struct csc_build **out, grebe_error *err);
+/** Types in order, offsets, numbers of edges by type (the first pass), types of the arrays. @param out
+ * csc_build_free(). */
+grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options *options, struct csc_build **out,
+                             grebe_error *err);
 void csc_build_free(struct csc_build *b); /* NULL accepted */
 
 typedef grebe_status (*csc_range_fn)(void *arg, const struct csc_range *range, grebe_error *err);

@@ -17,7 +17,8 @@ bool csc_attribute_is_first(const struct graph_metadata *m, size_t attribute)
 }
 
 /* The entry of the same name for a type. NULL: none. */
-static const struct graph_feature_spec *find_part(const struct graph_metadata *m, const struct graph_feature_spec *f, const char *type)
+static const struct graph_feature_spec *find_part(const struct graph_metadata *m, const struct graph_feature_spec *f,
+                                                  const char *type)
 {
     for (size_t i = 0; i < m->n_attributes; i++) {
         const struct graph_feature_spec *g = &m->attributes[i];
@@ -50,7 +51,8 @@ static grebe_status pack(const struct csc_build *b, struct csc_column *c, size_t
     return st;
 }
 
-grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_column *out, size_t *n_parts, grebe_error *err)
+grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_column *out, size_t *n_parts,
+                             grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = b->m;
@@ -70,7 +72,8 @@ grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_c
         const struct graph_feature_spec *g = find_part(m, f, type);
         struct tensor *t = &out->parts[i];
         if (g == NULL) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "attribute %s is missing for type %s", f->name, type != NULL ? type : "(none)");
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "attribute %s is missing for type %s", f->name,
+                            type != NULL ? type : "(none)");
             goto out;
         }
         GREBE_TRY(graph_file_open(m, &g->file, t, err));
@@ -79,8 +82,8 @@ grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_c
                        (i == 0 || (t->type == out->type && t->rank == out->rank &&
                                    memcmp(t->shape + 1, out->shape + 1, (t->rank - 1) * sizeof t->shape[0]) == 0));
         if (!is_same) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: %llu rows, the graph has %lld %s", g->file.path, (unsigned long long)t->shape[0],
-                            (long long)rows, is_node ? "nodes" : "edges");
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: %llu rows, the graph has %lld %s", g->file.path,
+                            (unsigned long long)t->shape[0], (long long)rows, is_node ? "nodes" : "edges");
             goto out;
         }
         if (i == 0) {

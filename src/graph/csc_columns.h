@@ -15,7 +15,8 @@ void csc_columns_close(struct csc_build *b);
  *
  * @param out csc_column_close() with n_parts.
  */
-grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_column *out, size_t *n_parts, grebe_error *err);
+grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_column *out, size_t *n_parts,
+                             grebe_error *err);
 void csc_column_close(struct csc_column *c, size_t n_parts);
 /** Whether the attribute is the first of its name and domain: the one that stands for all. */
 bool csc_attribute_is_first(const struct graph_metadata *m, size_t attribute);

@@ -11,9 +11,9 @@ enum { WAVE_MAX = 16 /* blocks that are in memory at once */ };
 struct wave_block {
     int64_t *sources, *destinations;
     size_t n;
-    size_t type;    /* id */
-    size_t block;   /* of the file */
-    int64_t row;    /* in the file of the type */
+    size_t type;  /* id */
+    size_t block; /* of the file */
+    int64_t row;  /* in the file of the type */
 };
 
 struct scatter {
@@ -47,7 +47,10 @@ static int64_t edges_in_memory(const struct csc_build *b)
     return edges < 1 ? 1 : edges > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)edges;
 }
 
-bool csc_is_one_range(const struct csc_build *b) { return b->n_edges <= edges_in_memory(b); }
+bool csc_is_one_range(const struct csc_build *b)
+{
+    return b->n_edges <= edges_in_memory(b);
+}
 
 static void put_integer(unsigned char *dst, int64_t at, int type, int64_t v)
 {
@@ -103,8 +106,8 @@ static grebe_status place_part(void *arg, size_t part, grebe_error *err)
             }
             for (size_t c = 0; c < b->n_moved; c++) {
                 size_t width = b->columns[c].width;
-                memcpy(range->columns[c] + (size_t)at * width, b->columns[c].parts[w->type].data + (size_t)(w->row + (int64_t)k) * width,
-                       width);
+                memcpy(range->columns[c] + (size_t)at * width,
+                       b->columns[c].parts[w->type].data + (size_t)(w->row + (int64_t)k) * width, width);
             }
         }
     }
@@ -133,7 +136,8 @@ static grebe_status run_wave(struct scatter *s, int64_t *row, grebe_error *err)
         for (size_t c = 0; c < s->b->n_moved && st == GREBE_OK; c++) {
             const struct csc_column *x = &s->b->columns[c];
             if (x->copies[w->type] == NULL) {
-                region_forget(x->parts[w->type].region, x->parts[w->type].data + (size_t)w->row * x->width, w->n * x->width);
+                region_forget(x->parts[w->type].region, x->parts[w->type].data + (size_t)w->row * x->width,
+                              w->n * x->width);
             }
         }
     }
@@ -254,15 +258,16 @@ static grebe_status prepare(struct scatter *s, struct room *r, grebe_error *err)
     s->parts = arena_array(&m->arena, s->n_parts + 1, sizeof *s->parts);
     s->range.columns = arena_array(&m->arena, b->n_moved, sizeof *s->range.columns);
     r->columns = arena_array(&m->arena, b->n_moved, sizeof *r->columns);
-    if (s->source_offset == NULL || s->destination_offset == NULL || s->wave == NULL || s->parts == NULL || s->range.columns == NULL ||
-        r->columns == NULL) {
+    if (s->source_offset == NULL || s->destination_offset == NULL || s->wave == NULL || s->parts == NULL ||
+        s->range.columns == NULL || r->columns == NULL) {
         return mem_fail(err, m->n_edges * sizeof *s->source_offset, m->shown);
     }
     for (size_t i = 0; i < m->n_edges; i++) {
         const struct graph_edge_spec *e = &m->edges[b->edge_order[i]];
         for (size_t k = 0; k < m->n_nodes; k++) {
             s->source_offset[i] = b->node_order[k] == e->source ? b->node_offset[k] : s->source_offset[i];
-            s->destination_offset[i] = b->node_order[k] == e->destination ? b->node_offset[k] : s->destination_offset[i];
+            s->destination_offset[i] =
+                b->node_order[k] == e->destination ? b->node_offset[k] : s->destination_offset[i];
         }
     }
     for (size_t i = 0; i < s->wave_room; i++) {
@@ -309,7 +314,8 @@ grebe_status csc_build_ranges(struct csc_build *b, csc_range_fn fn, void *arg, g
     }
 out:
     for (size_t i = 0; s.wave != NULL && i < s.wave_room; i++) {
-        mem_free(b->m->ctx->a, s.wave[i].sources, s.wave[i].sources != NULL ? 2 * (GRAPH_BLOCK_EDGES + 1) * sizeof(int64_t) : 0);
+        mem_free(b->m->ctx->a, s.wave[i].sources,
+                 s.wave[i].sources != NULL ? 2 * (GRAPH_BLOCK_EDGES + 1) * sizeof(int64_t) : 0);
     }
     for (size_t i = 0; i < 3; i++) {
         region_drop(r.regions[i]);

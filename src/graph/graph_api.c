@@ -17,7 +17,9 @@ static grebe_graph_array array_of_ids(const struct graph_ids *x, const uint64_t 
 void grebe_graph_get_info(const grebe_graph *g, grebe_graph_info *out)
 {
     const struct graph_csc *c = &g->csc;
-    *out = (grebe_graph_info){ .name = g->metadata->dataset_name, .has_graph = c->ctx != NULL, .n_features = g->metadata->n_features,
+    *out = (grebe_graph_info){ .name = g->metadata->dataset_name,
+                               .has_graph = c->ctx != NULL,
+                               .n_features = g->metadata->n_features,
                                .n_tasks = g->metadata->n_tasks };
     if (c->ctx == NULL) {
         return;
@@ -36,8 +38,14 @@ void grebe_graph_get_info(const grebe_graph *g, grebe_graph_info *out)
     }
 }
 
-const char *grebe_graph_node_type(const grebe_graph *g, size_t id) { return id < g->csc.n_node_types ? g->csc.node_types[id] : NULL; }
-const char *grebe_graph_edge_type(const grebe_graph *g, size_t id) { return id < g->csc.n_edge_types ? g->csc.edge_types[id] : NULL; }
+const char *grebe_graph_node_type(const grebe_graph *g, size_t id)
+{
+    return id < g->csc.n_node_types ? g->csc.node_types[id] : NULL;
+}
+const char *grebe_graph_edge_type(const grebe_graph *g, size_t id)
+{
+    return id < g->csc.n_edge_types ? g->csc.edge_types[id] : NULL;
+}
 
 int64_t grebe_graph_num_nodes(const grebe_graph *g, size_t id)
 {
@@ -78,7 +86,8 @@ grebe_status grebe_graph_get_feature(const grebe_graph *g, size_t i, grebe_graph
     static const char *const domains[] = { "node", "edge", "graph" };
     GREBE_CHECK_ARG(err, i < g->metadata->n_features);
     const struct graph_feature_spec *f = &g->metadata->features[i];
-    *out = (grebe_graph_feature){ domains[f->domain], f->type, f->name, f->file.is_in_memory, g->feature_json[i], f->file.real_path };
+    *out = (grebe_graph_feature){ domains[f->domain], f->type,          f->name, f->file.is_in_memory,
+                                  g->feature_json[i], f->file.real_path };
     return GREBE_OK;
 }
 
@@ -112,8 +121,8 @@ size_t grebe_graph_set_part(const grebe_graph *g, size_t task, grebe_graph_set s
     return s->n_items;
 }
 
-grebe_status grebe_graph_set_values(const grebe_graph *g, size_t task, grebe_graph_set set, size_t part, size_t i, const char **name,
-                                    grebe_graph_array *out, grebe_error *err)
+grebe_status grebe_graph_set_values(const grebe_graph *g, size_t task, grebe_graph_set set, size_t part, size_t i,
+                                    const char **name, grebe_graph_array *out, grebe_error *err)
 {
     const struct tensor *t = NULL;
     grebe_status st = graph_dataset_set_array(g, task, (size_t)set, part, i, &t, err);

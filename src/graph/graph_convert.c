@@ -35,9 +35,10 @@ static grebe_status choose_name(struct graph_outputs *o, const char *path, const
     p += strncmp(p, "./", 2) == 0 ? 2 : 0;
     bool is_outside = p[0] == '/' || strncmp(p, "..", 2) == 0 || p[0] == '\0';
     const char *base = path_base_name(p), *dot = strrchr(base, '.');
-    size_t stem = dot != NULL && dot != base && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".pt") == 0 || strcmp(dot, ".pth") == 0)
-                      ? (size_t)(dot - p)
-                      : strlen(p);
+    size_t stem =
+        dot != NULL && dot != base && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".pt") == 0 || strcmp(dot, ".pth") == 0)
+            ? (size_t)(dot - p)
+            : strlen(p);
     size_t skip = is_outside ? (size_t)(base - p) : 0;
     for (unsigned i = 1;; i++) {
         buf_clear(&name);
@@ -103,7 +104,8 @@ static grebe_status put_int32(struct io_writer *w, const struct tensor *t, const
         GREBE_TRY(tensor_read_i64(t, i, n / each, wide, err));
         for (uint64_t k = 0; k < n; k++) {
             if (wide[k] < INT32_MIN || wide[k] > INT32_MAX) {
-                st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: item %llu: id %lld does not fit the 32 bits that the graph's ids have", path,
+                st = GREBE_FAIL(err, GREBE_ECORRUPT,
+                                "%s: item %llu: id %lld does not fit the 32 bits that the graph's ids have", path,
                                 (unsigned long long)(i + k / each), (long long)wide[k]);
                 goto out;
             }
@@ -128,7 +130,8 @@ static grebe_status make_folder_of(struct graph_outputs *o, const char *path, gr
     return st;
 }
 
-static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *f, struct tensor *t, struct graph_output *x, grebe_error *err)
+static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *f, struct tensor *t,
+                              struct graph_output *x, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_writer *w = NULL;
@@ -167,7 +170,8 @@ grebe_status graph_convert(struct graph_outputs *o, const struct graph_file *f, 
     struct tensor t = { 0 };
     GREBE_TRY(graph_file_open(o->m, f, &t, err));
     bool is_id = graph_type_is_integer(t.type) && t.type != ARRAY_I32 && t.rank > 0;
-    conversion = (conversion == GRAPH_AS_INT32 && !is_id) || (conversion == GRAPH_AS_ROWS && t.rank != 1) ? GRAPH_AS_IS : conversion;
+    conversion = (conversion == GRAPH_AS_INT32 && !is_id) || (conversion == GRAPH_AS_ROWS && t.rank != 1) ? GRAPH_AS_IS
+                                                                                                          : conversion;
     for (size_t i = 0; i < o->n; i++) {
         if (strcmp(o->items[i].real_path, f->real_path) == 0 && o->items[i].conversion == conversion) {
             *out = o->items[i];

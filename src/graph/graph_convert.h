@@ -3,24 +3,24 @@
 #define GREBE_GRAPH_GRAPH_CONVERT_H
 
 /*
- * Features and sets of a data set as npy files whose values begin at 4096, under names of our own choosing below the output
- * folder: a file of the data set is never written to, and two files that would get one name get two.
+ * Features and sets of a data set as npy files whose values begin at 4096, under names of our own choosing below the
+ * output folder: a file of the data set is never written to, and two files that would get one name get two.
  */
 
 #include "graph/graph_metadata.h"
 
 enum graph_conversion {
     GRAPH_AS_IS,
-    GRAPH_AS_ROWS,  /* one dimension becomes a column */
-    GRAPH_AS_INT32  /* ids in the type that the graph has */
+    GRAPH_AS_ROWS, /* one dimension becomes a column */
+    GRAPH_AS_INT32 /* ids in the type that the graph has */
 };
 
 struct graph_output {
     const char *real_path; /* source */
     enum graph_conversion conversion;
-    const char *name;      /* below the folder */
-    bool is_bfloat16;      /* 16 bits that npy has no name for */
-    uint64_t n_bytes;      /* of the file */
+    const char *name; /* below the folder */
+    bool is_bfloat16; /* 16 bits that npy has no name for */
+    uint64_t n_bytes; /* of the file */
 };
 
 struct graph_outputs {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fused_csc_sampling_graph.pt as a graph: what the pickle says of types and tensors, and the tensors as views of the map. */
+/* fused_csc_sampling_graph.pt as a graph: what the pickle says of types and tensors, and the tensors as views of the
+ * map. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@ struct opening {
 
 static bool allows(void *arg, const char *module, size_t module_len, const char *name, size_t name_len)
 {
-    static const struct { const char *module, *name; } known[] = {
+    static const struct {
+        const char *module, *name;
+    } known[] = {
         { "dgl.graphbolt.impl.fused_csc_sampling_graph", "FusedCSCSamplingGraph" },
         { "torch", "ScriptObject" },
         { "torch._C", "ScriptObject" },
@@ -37,14 +40,16 @@ static grebe_status find_state(struct opening *o, const struct pickle_value **ou
     const struct pickle_value *script = root->type == PICKLE_CALL ? pickle_get(root->state, "_c_csc_graph") : NULL;
     const struct pickle_value *pair = script != NULL && script->type == PICKLE_CALL ? script->state : NULL;
     if (pair == NULL || pair->type != PICKLE_TUPLE || pair->n != 2 || pair->items[0]->type != PICKLE_DICT) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a graph of GraphBolt, found a %s", o->path, pickle_type_name(root->type));
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a graph of GraphBolt, found a %s", o->path,
+                          pickle_type_name(root->type));
     }
     *out = pair->items[0];
     return GREBE_OK;
 }
 
 /* A tensor in native order whose values lie one after another, at a multiple of their width. */
-static grebe_status read_tensor(struct opening *o, const struct pickle_value *v, const char *name, struct tensor *out, grebe_error *err)
+static grebe_status read_tensor(struct opening *o, const struct pickle_value *v, const char *name, struct tensor *out,
+                                grebe_error *err)
 {
     grebe_status st = torch_tensor(o->g->torch, v, out, err);
     if (st != GREBE_OK) {
@@ -83,8 +88,8 @@ static grebe_status read_tensor(struct opening *o, const struct pickle_value *v,
     return GREBE_OK;
 }
 
-static grebe_status read_ids(struct opening *o, const struct pickle_value *tensors, const char *name, struct graph_ids *out, int64_t *n,
-                             grebe_error *err)
+static grebe_status read_ids(struct opening *o, const struct pickle_value *tensors, const char *name,
+                             struct graph_ids *out, int64_t *n, grebe_error *err)
 {
     struct tensor t;
     const struct pickle_value *v = pickle_get(tensors, name);
@@ -96,8 +101,8 @@ static grebe_status read_ids(struct opening *o, const struct pickle_value *tenso
         return st;
     }
     if (t.rank != 1 || (t.type != ARRAY_I32 && t.type != ARRAY_I64)) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: expected one dimension of int32 or int64, found %u of %s", o->path, name, t.rank,
-                          tensor_type_name(t.type));
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: expected one dimension of int32 or int64, found %u of %s",
+                          o->path, name, t.rank, tensor_type_name(t.type));
     }
     out->data = t.data;
     out->is_wide = t.type == ARRAY_I64;
@@ -113,7 +118,8 @@ static grebe_status check_version(struct opening *o, const struct pickle_value *
     grebe_status st = v != NULL ? read_tensor(o, v, "version_number", &t, err) : GREBE_OK;
     st = st == GREBE_OK && v != NULL && t.n_values == 1 ? tensor_read_i64(&t, 0, 1, &version, err) : st;
     if (st == GREBE_OK && version != VERSION_NUMBER) {
-        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a graph of version %d, found %lld", o->path, VERSION_NUMBER, (long long)version);
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: expected a graph of version %d, found %lld", o->path,
+                        VERSION_NUMBER, (long long)version);
     }
     return st;
 }
@@ -121,8 +127,8 @@ static grebe_status check_version(struct opening *o, const struct pickle_value *
 /* ---- types ---- */
 
 /* Names by id of a dict from name to id; ids are 0 … n-1, each once. */
-static grebe_status read_types(struct opening *o, const struct pickle_value *dict, const char *what, const char *const **out, size_t *n,
-                               grebe_error *err)
+static grebe_status read_types(struct opening *o, const struct pickle_value *dict, const char *what,
+                               const char *const **out, size_t *n, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     if (dict->type != PICKLE_DICT || dict->n / 2 > TYPES_MAX) {
@@ -141,8 +147,10 @@ static grebe_status read_types(struct opening *o, const struct pickle_value *dic
         if (t.n_values == 1) {
             GREBE_TRY(tensor_read_i64(&t, 0, 1, &id, err));
         }
-        if (key->type != PICKLE_TEXT || strlen(key->text) != key->n || id < 0 || (uint64_t)id >= n_types || names[id] != NULL) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: expected names with the ids 0 to %zu, each once", o->path, what, n_types - 1);
+        if (key->type != PICKLE_TEXT || strlen(key->text) != key->n || id < 0 || (uint64_t)id >= n_types ||
+            names[id] != NULL) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: expected names with the ids 0 to %zu, each once", o->path,
+                            what, n_types - 1);
             goto out;
         }
         names[id] = arena_str(&o->g->arena, key->text, key->n);
@@ -172,7 +180,8 @@ static grebe_status read_ends(struct opening *o, grebe_error *err)
                 }
             }
             if (k == c->n_node_types) {
-                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: edge type %.200s is not of two node types of the graph", o->path, c->edge_types[i]);
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: edge type %.200s is not of two node types of the graph",
+                                  o->path, c->edge_types[i]);
             }
             ends[i][end] = (int32_t)k;
         }
@@ -201,21 +210,26 @@ static grebe_status read_offsets(struct opening *o, const struct pickle_value *t
     }
     c->node_type_offset = offset;
     return is_right ? GREBE_OK
-                    : GREBE_FAIL(err, GREBE_ECORRUPT, "%s: node_type_offset: expected %zu numbers that ascend from 0 to %lld", o->path,
+                    : GREBE_FAIL(err, GREBE_ECORRUPT,
+                                 "%s: node_type_offset: expected %zu numbers that ascend from 0 to %lld", o->path,
                                  c->n_node_types + 1, (long long)c->n_nodes);
 }
 
-static grebe_status read_typed(struct opening *o, const struct pickle_value *state, const struct pickle_value *tensors, grebe_error *err)
+static grebe_status read_typed(struct opening *o, const struct pickle_value *state, const struct pickle_value *tensors,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph_csc *c = &o->g->csc;
-    const struct pickle_value *nodes = pickle_get(state, "node_type_to_id"), *edges = pickle_get(state, "edge_type_to_id");
+    const struct pickle_value *nodes = pickle_get(state, "node_type_to_id"),
+                              *edges = pickle_get(state, "edge_type_to_id");
     const struct pickle_value *types = pickle_get(tensors, "type_per_edge");
     if (nodes == NULL && edges == NULL) {
         return GREBE_OK;
     }
     if (nodes == NULL || edges == NULL || types == NULL || pickle_get(tensors, "node_type_offset") == NULL) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected types of nodes, of edges, offsets and the type of each edge, or none of them", o->path);
+        return GREBE_FAIL(err, GREBE_ECORRUPT,
+                          "%s: expected types of nodes, of edges, offsets and the type of each edge, or none of them",
+                          o->path);
     }
     GREBE_TRY(read_types(o, nodes, "node_type_to_id", &c->node_types, &c->n_node_types, err));
     GREBE_TRY(read_types(o, edges, "edge_type_to_id", &c->edge_types, &c->n_edge_types, err));
@@ -225,8 +239,8 @@ static grebe_status read_typed(struct opening *o, const struct pickle_value *sta
     const struct tensor *t = &c->type_per_edge;
     bool is_type = t->type == ARRAY_U8 || t->type == ARRAY_I16 || t->type == ARRAY_I32 || t->type == ARRAY_I64;
     if (!is_type || t->rank != 1 || t->n_values != (uint64_t)c->n_edges) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: type_per_edge: expected %lld integers, found %llu of %s", o->path, (long long)c->n_edges,
-                        (unsigned long long)t->n_values, tensor_type_name(t->type));
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: type_per_edge: expected %lld integers, found %llu of %s", o->path,
+                        (long long)c->n_edges, (unsigned long long)t->n_values, tensor_type_name(t->type));
     }
 out:
     return st;
@@ -260,7 +274,8 @@ static grebe_status read_attributes(struct opening *o, const struct pickle_value
             return st;
         }
         if (x->values.rank == 0 || x->values.shape[0] != (uint64_t)rows) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s %.100s: expected %lld rows, found %llu", o->path, what, x->name, (long long)rows,
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s %.100s: expected %lld rows, found %llu", o->path, what,
+                              x->name, (long long)rows,
                               (unsigned long long)(x->values.rank > 0 ? x->values.shape[0] : 1));
         }
         *n = i + 1;
@@ -282,15 +297,16 @@ grebe_status graph_csc_open(struct grebe_graph *g, const char *path, grebe_error
     GREBE_TRY(read_ids(&o, tensors, "indptr", &c->indptr, &n, err));
     GREBE_TRY(read_ids(&o, tensors, "indices", &c->indices, &c->n_edges, err));
     if (n < 1 || graph_id(&c->indptr, 0) != 0 || graph_id(&c->indptr, n - 1) != c->n_edges) {
-        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: indptr: expected numbers from 0 to %lld, the number of edges", path, (long long)c->n_edges);
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: indptr: expected numbers from 0 to %lld, the number of edges", path,
+                        (long long)c->n_edges);
         goto out;
     }
     c->n_nodes = n - 1;
     GREBE_TRY(read_typed(&o, state, tensors, err));
-    GREBE_TRY(read_attributes(&o, pickle_get(state, "node_attributes"), "node_attributes", c->n_nodes, &c->node_attributes,
-                              &c->n_node_attributes, err));
-    GREBE_TRY(read_attributes(&o, pickle_get(state, "edge_attributes"), "edge_attributes", c->n_edges, &c->edge_attributes,
-                              &c->n_edge_attributes, err));
+    GREBE_TRY(read_attributes(&o, pickle_get(state, "node_attributes"), "node_attributes", c->n_nodes,
+                              &c->node_attributes, &c->n_node_attributes, err));
+    GREBE_TRY(read_attributes(&o, pickle_get(state, "edge_attributes"), "edge_attributes", c->n_edges,
+                              &c->edge_attributes, &c->n_edge_attributes, err));
     c->ctx = g->ctx;
     g->lengths[0] = (uint64_t)c->n_nodes + 1;
     g->lengths[1] = (uint64_t)c->n_edges;

@@ -13,7 +13,8 @@ struct places {
     const char *metadata, *folder; /* of the metadata file; where relative paths begin */
 };
 
-static grebe_status join(struct grebe_graph *g, const char *folder, const char *rest, const char **out, grebe_error *err)
+static grebe_status join(struct grebe_graph *g, const char *folder, const char *rest, const char **out,
+                         grebe_error *err)
 {
     struct buf b = BUF_INIT(g->ctx->a);
     grebe_status st = path_join(&b, folder, rest, err);
@@ -26,7 +27,8 @@ static grebe_status join(struct grebe_graph *g, const char *folder, const char *
 }
 
 /* PATH/preprocessed/metadata.yaml, else PATH/metadata.yaml, where PATH is what preprocessing made. */
-static grebe_status find_metadata(struct grebe_graph *g, struct io_store *store, const char *path, struct places *out, grebe_error *err)
+static grebe_status find_metadata(struct grebe_graph *g, struct io_store *store, const char *path, struct places *out,
+                                  grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_info info;
@@ -69,7 +71,8 @@ static grebe_status make_sets(struct grebe_graph *g, grebe_error *err)
                 g->sets[i][s][p] = arena_array(&g->arena, spec->n_items, sizeof *g->sets[i][s][p]);
                 is_made = g->sets[i][s][p] != NULL;
                 for (size_t k = 0; is_made && k < spec->n_items; k++) {
-                    g->sets[i][s][p][k] = (struct graph_lazy){ .file = &spec->items[k].file, .is_bfloat16 = spec->items[k].is_bfloat16 };
+                    g->sets[i][s][p][k] =
+                        (struct graph_lazy){ .file = &spec->items[k].file, .is_bfloat16 = spec->items[k].is_bfloat16 };
                 }
             }
         }
@@ -203,7 +206,8 @@ static grebe_status open_values(struct grebe_graph *g, struct graph_lazy *x, gre
     return GREBE_OK;
 }
 
-static grebe_status lazy_values(const struct grebe_graph *g, struct graph_lazy *x, const struct tensor **out, grebe_error *err)
+static grebe_status lazy_values(const struct grebe_graph *g, struct graph_lazy *x, const struct tensor **out,
+                                grebe_error *err)
 {
     struct grebe_graph *inner = (struct grebe_graph *)(uintptr_t)g; /* the lock, and what it guards, may change */
     grebe_status st = GREBE_OK;
@@ -216,7 +220,10 @@ static grebe_status lazy_values(const struct grebe_graph *g, struct graph_lazy *
     return st;
 }
 
-const struct graph_csc *graph_dataset_csc(const struct grebe_graph *g) { return g->csc.ctx != NULL ? &g->csc : NULL; }
+const struct graph_csc *graph_dataset_csc(const struct grebe_graph *g)
+{
+    return g->csc.ctx != NULL ? &g->csc : NULL;
+}
 
 grebe_status graph_dataset_feature(const struct grebe_graph *g, size_t i, const struct tensor **out, grebe_error *err)
 {
@@ -227,7 +234,8 @@ grebe_status graph_dataset_feature(const struct grebe_graph *g, size_t i, const 
     return lazy_values(g, &g->features[i], out, err);
 }
 
-size_t graph_dataset_find_feature(const struct grebe_graph *g, enum graph_domain domain, const char *type, const char *name)
+size_t graph_dataset_find_feature(const struct grebe_graph *g, enum graph_domain domain, const char *type,
+                                  const char *name)
 {
     const struct graph_metadata *m = g->metadata;
     for (size_t i = 0; i < m->n_features; i++) {
@@ -245,8 +253,10 @@ grebe_status graph_dataset_set_array(const struct grebe_graph *g, size_t task, s
 {
     const struct graph_metadata *m = g->metadata;
     *out = NULL;
-    if (task >= m->n_tasks || set >= GRAPH_SETS || part >= m->tasks[task].n_sets[set] || i >= m->tasks[task].sets[set][part].n_items) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "there is no such array: task %zu, set %zu, part %zu, array %zu", task, set, part, i);
+    if (task >= m->n_tasks || set >= GRAPH_SETS || part >= m->tasks[task].n_sets[set] ||
+        i >= m->tasks[task].sets[set][part].n_items) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "there is no such array: task %zu, set %zu, part %zu, array %zu", task,
+                          set, part, i);
     }
     return lazy_values(g, &g->sets[task][set][part][i], out, err);
 }

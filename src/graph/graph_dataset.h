@@ -3,8 +3,8 @@
 #define GREBE_GRAPH_GRAPH_DATASET_H
 
 /*
- * An opened, preprocessed data set: the graph, and the arrays of features and sets, each mapped when it is first asked for.
- * Immutable but for those, which a lock guards; may be used from many threads.
+ * An opened, preprocessed data set: the graph, and the arrays of features and sets, each mapped when it is first asked
+ * for. Immutable but for those, which a lock guards; may be used from many threads.
  */
 
 #include <pthread.h>
@@ -43,7 +43,8 @@ const struct graph_csc *graph_dataset_csc(const struct grebe_graph *g);
 /** Values of feature i, opened if need be. Borrowed from the data set. */
 grebe_status graph_dataset_feature(const struct grebe_graph *g, size_t i, const struct tensor **out, grebe_error *err);
 /** Feature by key; type NULL: none. n_features of the metadata: there is no such feature. */
-size_t graph_dataset_find_feature(const struct grebe_graph *g, enum graph_domain domain, const char *type, const char *name);
+size_t graph_dataset_find_feature(const struct grebe_graph *g, enum graph_domain domain, const char *type,
+                                  const char *name);
 /** Array i of a part of a set. */
 grebe_status graph_dataset_set_array(const struct grebe_graph *g, size_t task, size_t set, size_t part, size_t i,
                                      const struct tensor **out, grebe_error *err);

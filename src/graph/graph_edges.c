@@ -23,7 +23,8 @@ static grebe_status cut_text(struct graph_edges *e, grebe_error *err)
     }
     e->text_begin[0] = at;
     while (at < len) {
-        if (len - at > GRAPH_BLOCK_BYTES) { /* the last line that ends inside; a line of more is not one of two numbers */
+        if (len - at >
+            GRAPH_BLOCK_BYTES) { /* the last line that ends inside; a line of more is not one of two numbers */
             size_t end = at + GRAPH_BLOCK_BYTES;
             while (end > at && s[end - 1] != '\n' && (s[end - 1] != '\r' || s[end] == '\n')) {
                 end--;
@@ -34,7 +35,8 @@ static grebe_status cut_text(struct graph_edges *e, grebe_error *err)
         }
         if (e->n_blocks == n_max) { /* lines longer than a block make more of them than were counted */
             size_t more = n_max * 2 + 16;
-            size_t *grown = mem_resize(e->ctx->a, e->text_begin, (n_max + 1) * sizeof *grown, (more + 1) * sizeof *grown);
+            size_t *grown =
+                mem_resize(e->ctx->a, e->text_begin, (n_max + 1) * sizeof *grown, (more + 1) * sizeof *grown);
             if (grown == NULL) {
                 e->n_blocks_room = n_max;
                 return mem_fail(err, (more + 1) * sizeof *grown, e->path);
@@ -63,14 +65,19 @@ out:
     return st;
 }
 
-grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv, struct graph_edges *out,
-                              grebe_error *err)
+grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv,
+                              struct graph_edges *out, grebe_error *err)
 {
     const struct graph_edge_spec *spec = &m->edges[edge];
     const struct graph_node_spec *source = &m->nodes[spec->source], *destination = &m->nodes[spec->destination];
     grebe_status st = GREBE_OK;
-    *out = (struct graph_edges){ .ctx = m->ctx, .path = spec->file.path, .n_sources = source->num, .n_destinations = destination->num,
-                                 .source_type = source->type, .destination_type = destination->type, .csv = *csv };
+    *out = (struct graph_edges){ .ctx = m->ctx,
+                                 .path = spec->file.path,
+                                 .n_sources = source->num,
+                                 .n_destinations = destination->num,
+                                 .source_type = source->type,
+                                 .destination_type = destination->type,
+                                 .csv = *csv };
     out->csv.separator = csv->separator != '\0' ? csv->separator : ',';
     if (spec->file.format == GRAPH_CSV) {
         GREBE_TRY(map_text(out, spec->file.real_path, err));
@@ -104,7 +111,8 @@ void graph_edges_close(struct graph_edges *e)
 /* ---- arrays ---- */
 
 /* n integers of a row of the array, from column begin on. */
-static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t begin, size_t n, int64_t *dst, grebe_error *err)
+static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t begin, size_t n, int64_t *dst,
+                             grebe_error *err)
 {
     struct tensor part = e->array;
     part.rank = 1;
@@ -112,7 +120,8 @@ static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t
     part.n_values = n;
     part.strides[0] = e->array.strides[1];
     part.is_packed = part.strides[0] == 1;
-    part.data += (row * (uint64_t)e->array.strides[0] + begin * (uint64_t)e->array.strides[1]) * tensor_type_bytes(part.type);
+    part.data +=
+        (row * (uint64_t)e->array.strides[0] + begin * (uint64_t)e->array.strides[1]) * tensor_type_bytes(part.type);
     grebe_status st = GREBE_OK;
     if (part.type == ARRAY_I64 && part.is_packed && !part.is_big_endian) {
         memcpy(dst, part.data, n * sizeof *dst);
@@ -120,12 +129,16 @@ static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t
         st = tensor_read_i64(&part, 0, n, dst, err);
     }
     if (e->is_forgetful && n > 0) {
-        region_forget(e->array.region, part.data, ((n - 1) * (size_t)part.strides[0] + 1) * tensor_type_bytes(part.type));
+        region_forget(e->array.region, part.data,
+                      ((n - 1) * (size_t)part.strides[0] + 1) * tensor_type_bytes(part.type));
     }
-    return st == GREBE_OK ? st : error_wrap(err, st, "%s: row %u, from edge %llu on", e->path, (unsigned)row, (unsigned long long)begin);
+    return st == GREBE_OK ? st
+                          : error_wrap(err, st, "%s: row %u, from edge %llu on", e->path, (unsigned)row,
+                                       (unsigned long long)begin);
 }
 
-static grebe_status read_array(const struct graph_edges *e, size_t block, int64_t *ends[2], size_t *n, uint64_t *begin, grebe_error *err)
+static grebe_status read_array(const struct graph_edges *e, size_t block, int64_t *ends[2], size_t *n, uint64_t *begin,
+                               grebe_error *err)
 {
     *begin = (uint64_t)block * GRAPH_BLOCK_EDGES;
     *n = (size_t)min_u64(GRAPH_BLOCK_EDGES, e->array.shape[1] - *begin);
@@ -139,7 +152,8 @@ static grebe_status read_array(const struct graph_edges *e, size_t block, int64_
 }
 
 /* Each end is one of the nodes of its type. */
-static grebe_status check_ends(const struct graph_edges *e, int64_t *const ends[2], size_t n, uint64_t begin, grebe_error *err)
+static grebe_status check_ends(const struct graph_edges *e, int64_t *const ends[2], size_t n, uint64_t begin,
+                               grebe_error *err)
 {
     uint64_t bounds[2] = { (uint64_t)e->n_sources, (uint64_t)e->n_destinations };
     bool is_inside = true;
@@ -150,27 +164,31 @@ static grebe_status check_ends(const struct graph_edges *e, int64_t *const ends[
         for (unsigned row = 0; row < 2; row++) {
             if ((uint64_t)ends[row][i] >= bounds[row]) {
                 const char *type = row == 0 ? e->source_type : e->destination_type;
-                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s %u, edge %llu: node %lld, the bound is %llu%s%s", e->path,
-                                  e->rows != NULL ? "column" : "row", row + (e->rows != NULL ? 1 : 0), (unsigned long long)(begin + i), (long long)ends[row][i], (unsigned long long)bounds[row],
-                                  type != NULL ? ", the nodes of type " : "", type != NULL ? type : "");
+                return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s %u, edge %llu: node %lld, the bound is %llu%s%s",
+                                  e->path, e->rows != NULL ? "column" : "row", row + (e->rows != NULL ? 1 : 0),
+                                  (unsigned long long)(begin + i), (long long)ends[row][i],
+                                  (unsigned long long)bounds[row], type != NULL ? ", the nodes of type " : "",
+                                  type != NULL ? type : "");
             }
         }
     }
     return GREBE_OK;
 }
 
-grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations, size_t *n,
-                              grebe_error *err)
+grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations,
+                              size_t *n, grebe_error *err)
 {
     int64_t *ends[2] = { sources, destinations };
     uint64_t begin = 0;
     if (e->text != NULL) {
         grebe_status read = graph_csv_read(e, block, sources, destinations, n, err);
         if (e->is_forgetful) {
-            region_forget(e->text, e->text->data + e->text_begin[block], e->text_begin[block + 1] - e->text_begin[block]);
+            region_forget(e->text, e->text->data + e->text_begin[block],
+                          e->text_begin[block + 1] - e->text_begin[block]);
         }
         return read;
     }
-    grebe_status st = e->rows != NULL ? graph_edge_rows_read(e->rows, block, ends, n, &begin, err) : read_array(e, block, ends, n, &begin, err);
+    grebe_status st = e->rows != NULL ? graph_edge_rows_read(e->rows, block, ends, n, &begin, err)
+                                      : read_array(e, block, ends, n, &begin, err);
     return st == GREBE_OK ? check_ends(e, ends, *n, begin, err) : st;
 }

@@ -3,14 +3,18 @@
 #define GREBE_GRAPH_GRAPH_EDGES_H
 
 /*
- * The edges of one file, in blocks that several threads read side by side: text of two integers a line, an array of shape
- * (2, edges), or a table of two columns. Every end is compared with the number of nodes of its type. The file is mapped and never written to.
+ * The edges of one file, in blocks that several threads read side by side: text of two integers a line, an array of
+ * shape (2, edges), or a table of two columns. Every end is compared with the number of nodes of its type. The file is
+ * mapped and never written to.
  */
 
 #include "array/tensor.h"
 #include "graph/graph_metadata.h"
 
-enum { GRAPH_BLOCK_EDGES = 1 << 18, GRAPH_BLOCK_BYTES = 1 << 20 /* of text: at least three bytes an edge and one between */ };
+enum {
+    GRAPH_BLOCK_EDGES = 1 << 18,
+    GRAPH_BLOCK_BYTES = 1 << 20 /* of text: at least three bytes an edge and one between */
+};
 
 struct graph_edge_rows;
 
@@ -22,22 +26,22 @@ struct graph_csv_options {
 
 struct graph_edges {
     grebe_context *ctx;
-    const char *path;       /* as messages name it */
-    int64_t n_sources, n_destinations; /* ids are below */
+    const char *path;                           /* as messages name it */
+    int64_t n_sources, n_destinations;          /* ids are below */
     const char *source_type, *destination_type; /* NULL: none */
     struct graph_csv_options csv;
-    bool is_forgetful;      /* what was read no longer counts as memory */
-    struct tensor array;    /* npy */
-    struct region *text;    /* csv */
+    bool is_forgetful;            /* what was read no longer counts as memory */
+    struct tensor array;          /* npy */
+    struct region *text;          /* csv */
     struct graph_edge_rows *rows; /* Parquet; both NULL: an array */
     size_t n_blocks;
-    size_t *text_begin;     /* shape [n_blocks + 1]: offsets in text; room for n_blocks_room + 1 */
+    size_t *text_begin; /* shape [n_blocks + 1]: offsets in text; room for n_blocks_room + 1 */
     size_t n_blocks_room;
 };
 
 /** A file of edge type `edge`. Its header was checked. @param out graph_edges_close(), after a failure too. */
-grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv, struct graph_edges *out,
-                              grebe_error *err);
+grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv,
+                              struct graph_edges *out, grebe_error *err);
 void graph_edges_close(struct graph_edges *e); /* idempotent */
 
 /**
@@ -46,7 +50,7 @@ void graph_edges_close(struct graph_edges *e); /* idempotent */
  * @param sources,destinations Written, shape [GRAPH_BLOCK_EDGES + 1].
  * @return GREBE_OK; GREBE_ECORRUPT with file and line, or file, row and edge.
  */
-grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations, size_t *n,
-                              grebe_error *err);
+grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations,
+                              size_t *n, grebe_error *err);
 
 #endif

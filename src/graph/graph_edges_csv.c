@@ -91,13 +91,13 @@ static grebe_status odd_line(const struct graph_edges *e, const unsigned char *s
         end++;
     }
     if (n_fields != 2) {
-        const char *hint = n_fields > 1                                        ? ""
-                           : memchr(s, '\t', (size_t)(end - s)) != NULL        ? "; separated by tabs? (--csv-sep)"
-                           : memchr(s, ' ', (size_t)(end - s)) != NULL         ? "; separated by spaces? (--csv-sep)"
-                           : memchr(s, ';', (size_t)(end - s)) != NULL         ? "; separated by ';'? (--csv-sep)"
-                                                                               : "";
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: line %llu has %zu field%s, 2 are wanted%s", e->path, (unsigned long long)line,
-                          (unsigned long long)line, n_fields, n_fields == 1 ? "" : "s", hint);
+        const char *hint = n_fields > 1                                 ? ""
+                           : memchr(s, '\t', (size_t)(end - s)) != NULL ? "; separated by tabs? (--csv-sep)"
+                           : memchr(s, ' ', (size_t)(end - s)) != NULL  ? "; separated by spaces? (--csv-sep)"
+                           : memchr(s, ';', (size_t)(end - s)) != NULL  ? "; separated by ';'? (--csv-sep)"
+                                                                        : "";
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: line %llu has %zu field%s, 2 are wanted%s", e->path,
+                          (unsigned long long)line, (unsigned long long)line, n_fields, n_fields == 1 ? "" : "s", hint);
     }
     for (size_t i = 0; i < 2; i++) {
         const unsigned char *begin = s, *stop = s, *p = s;
@@ -108,8 +108,9 @@ static grebe_status odd_line(const struct graph_edges *e, const unsigned char *s
         enum field f = read_id(&p, stop, &id);
         f = f == FIELD_OK && p != stop ? FIELD_ODD : f;
         if (f != FIELD_OK) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: the %s field %s: \"%s\"%s", e->path, (unsigned long long)line, names[i],
-                              field_problem(f), error_quote(quoted, sizeof quoted, begin, (size_t)(stop - begin)),
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: the %s field %s: \"%s\"%s", e->path,
+                              (unsigned long long)line, names[i], field_problem(f),
+                              error_quote(quoted, sizeof quoted, begin, (size_t)(stop - begin)),
                               line == 1 && f == FIELD_ODD ? "; a file of edges has no header (--csv-header)" : "");
         }
         s = stop + 1;
@@ -117,18 +118,20 @@ static grebe_status odd_line(const struct graph_edges *e, const unsigned char *s
     return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: not a pair of integers", e->path, (unsigned long long)line);
 }
 
-static grebe_status out_of_range(const struct graph_edges *e, const unsigned char *s, int64_t source, int64_t destination, grebe_error *err)
+static grebe_status out_of_range(const struct graph_edges *e, const unsigned char *s, int64_t source,
+                                 int64_t destination, grebe_error *err)
 {
     bool is_source = source < 0 || source >= e->n_sources;
     const char *type = is_source ? e->source_type : e->destination_type;
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: column %d: node %lld, the bound is %lld%s%s", e->path, (unsigned long long)line_of(e, s),
-                      is_source ? 1 : 2, (long long)(is_source ? source : destination),
-                      (long long)(is_source ? e->n_sources : e->n_destinations), type != NULL ? ", the nodes of type " : "",
-                      type != NULL ? type : "");
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%llu: column %d: node %lld, the bound is %lld%s%s", e->path,
+                      (unsigned long long)line_of(e, s), is_source ? 1 : 2,
+                      (long long)(is_source ? source : destination),
+                      (long long)(is_source ? e->n_sources : e->n_destinations),
+                      type != NULL ? ", the nodes of type " : "", type != NULL ? type : "");
 }
 
-grebe_status graph_csv_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations, size_t *n,
-                            grebe_error *err)
+grebe_status graph_csv_read(const struct graph_edges *e, size_t block, int64_t *sources, int64_t *destinations,
+                            size_t *n, grebe_error *err)
 {
     const unsigned char *s = e->text->data + e->text_begin[block], *end = e->text->data + e->text_begin[block + 1];
     const unsigned char separator = (unsigned char)e->csv.separator;

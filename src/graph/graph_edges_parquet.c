@@ -22,8 +22,8 @@ struct graph_edge_rows {
 
 static bool is_integer(enum arrow_kind k)
 {
-    return k == ARROW_INT8 || k == ARROW_UINT8 || k == ARROW_INT16 || k == ARROW_UINT16 || k == ARROW_INT32 || k == ARROW_UINT32 ||
-           k == ARROW_INT64 || k == ARROW_UINT64;
+    return k == ARROW_INT8 || k == ARROW_UINT8 || k == ARROW_INT16 || k == ARROW_UINT16 || k == ARROW_INT32 ||
+           k == ARROW_UINT32 || k == ARROW_INT64 || k == ARROW_UINT64;
 }
 
 static grebe_status check_columns(struct graph_edge_rows *r, grebe_error *err)
@@ -40,7 +40,8 @@ static grebe_status check_columns(struct graph_edge_rows *r, grebe_error *err)
         r->kinds[i] = t.kind;
     }
     return is_right ? GREBE_OK
-                    : GREBE_FAIL(err, GREBE_ESCHEMA, "%s: expected two columns of integers, sources and destinations, found %lld columns%s",
+                    : GREBE_FAIL(err, GREBE_ESCHEMA,
+                                 "%s: expected two columns of integers, sources and destinations, found %lld columns%s",
                                  r->shown, (long long)s->n_children, s->n_children == 2 ? " of other types" : "");
 }
 
@@ -64,7 +65,8 @@ static grebe_status cut(struct graph_edge_rows *r, grebe_error *err)
     return GREBE_OK;
 }
 
-grebe_status graph_edge_rows_open(grebe_context *ctx, const char *path, const char *shown, struct graph_edge_rows **out, grebe_error *err)
+grebe_status graph_edge_rows_open(grebe_context *ctx, const char *path, const char *shown, struct graph_edge_rows **out,
+                                  grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph_edge_rows *r = mem_alloc_zero(ctx->a, sizeof *r);
@@ -99,8 +101,14 @@ void graph_edge_rows_close(struct graph_edge_rows *r)
     mem_free(a, r, sizeof *r);
 }
 
-int64_t graph_edge_rows_count(const struct graph_edge_rows *r) { return r->reader->n_rows; }
-size_t graph_edge_rows_blocks(const struct graph_edge_rows *r) { return r->n_blocks; }
+int64_t graph_edge_rows_count(const struct graph_edge_rows *r)
+{
+    return r->reader->n_rows;
+}
+size_t graph_edge_rows_blocks(const struct graph_edge_rows *r)
+{
+    return r->n_blocks;
+}
 
 static int64_t value_at(const void *values, enum arrow_kind kind, int64_t i)
 {
@@ -115,8 +123,8 @@ static int64_t value_at(const void *values, enum arrow_kind kind, int64_t i)
     }
 }
 
-static grebe_status copy_column(const struct graph_edge_rows *r, const struct ArrowArray *a, size_t column, int64_t row, int64_t *dst,
-                                grebe_error *err)
+static grebe_status copy_column(const struct graph_edge_rows *r, const struct ArrowArray *a, size_t column, int64_t row,
+                                int64_t *dst, grebe_error *err)
 {
     for (int64_t i = 0; i < a->length; i++) {
         if (a->null_count != 0 && a->buffers[0] != NULL && !bit_get(a->buffers[0], a->offset + i)) {
@@ -128,8 +136,8 @@ static grebe_status copy_column(const struct graph_edge_rows *r, const struct Ar
     return GREBE_OK;
 }
 
-grebe_status graph_edge_rows_read(const struct graph_edge_rows *r, size_t block, int64_t *ends[2], size_t *n, uint64_t *begin,
-                                  grebe_error *err)
+grebe_status graph_edge_rows_read(const struct graph_edge_rows *r, size_t block, int64_t *ends[2], size_t *n,
+                                  uint64_t *begin, grebe_error *err)
 {
     struct ArrowArray rows = { 0 };
     const struct call call = { .threads = 1, .memory_limit_bytes = UINT64_MAX };

@@ -8,7 +8,13 @@
 #include "graph/graph_preprocess.h"
 #include "graph/graph_torch.h"
 
-enum { CHUNK_VALUES = 1 << 16, INDPTR = 1, INDICES = 2, OFFSETS = 3, TYPES = 4 /* numbers of tensors; 0: the version */ };
+enum {
+    CHUNK_VALUES = 1 << 16,
+    INDPTR = 1,
+    INDICES = 2,
+    OFFSETS = 3,
+    TYPES = 4 /* numbers of tensors; 0: the version */
+};
 
 struct writing {
     struct csc_build *b;
@@ -23,7 +29,8 @@ struct writing {
 
 static struct graph_torch_tensor tensor_of(int type, uint64_t n)
 {
-    return (struct graph_torch_tensor){ .type = type, .rank = 1, .shape = { n }, .n_bytes = n * tensor_type_bytes(type) };
+    return (
+        struct graph_torch_tensor){ .type = type, .rank = 1, .shape = { n }, .n_bytes = n * tensor_type_bytes(type) };
 }
 
 /* ---- tensors that are made while they are written ---- */
@@ -97,7 +104,8 @@ static grebe_status describe_types(struct writing *w, grebe_error *err)
     struct csc_build *b = w->b;
     struct graph_metadata *m = b->m;
     struct graph_torch_state *s = &w->state;
-    const char **nodes = arena_array(&m->arena, m->n_nodes, sizeof *nodes), **edges = arena_array(&m->arena, m->n_edges, sizeof *edges);
+    const char **nodes = arena_array(&m->arena, m->n_nodes, sizeof *nodes),
+               **edges = arena_array(&m->arena, m->n_edges, sizeof *edges);
     size_t width = tensor_type_bytes(b->indices_type);
     w->offsets = arena_array(&m->arena, m->n_nodes + 1, 8);
     if (nodes == NULL || edges == NULL || w->offsets == NULL) {
@@ -166,7 +174,8 @@ static grebe_status describe(struct writing *w, grebe_error *err)
             (struct graph_torch_entry){ "_ORIGINAL_EDGE_ID", tensor_of(b->indptr_type, (uint64_t)b->n_edges) };
     }
     for (size_t i = 0; i < b->n_columns; i++) {
-        GREBE_TRY(column_entry(w, &b->columns[i], m->n_edges, b->n_moved == 0, &s->edge_attributes[s->n_edge_attributes++], err));
+        GREBE_TRY(column_entry(w, &b->columns[i], m->n_edges, b->n_moved == 0,
+                               &s->edge_attributes[s->n_edge_attributes++], err));
     }
 out:
     return st;
@@ -205,8 +214,8 @@ out:
     return st;
 }
 
-grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable, uint64_t *n_bytes,
-                              grebe_error *err)
+grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable,
+                              uint64_t *n_bytes, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct writing w = { .b = b, .is_one_range = csc_is_one_range(b) };

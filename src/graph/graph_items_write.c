@@ -11,7 +11,8 @@ struct making {
     grebe_error *err;
 };
 
-static const struct yaml_tree *set_text(struct making *k, const struct yaml_tree *map, const char *key, const char *text)
+static const struct yaml_tree *set_text(struct making *k, const struct yaml_tree *map, const char *key,
+                                        const char *text)
 {
     struct yaml_tree *v = arena_alloc(&k->m->arena, sizeof *v);
     if (map == NULL || v == NULL) {
@@ -22,8 +23,8 @@ static const struct yaml_tree *set_text(struct making *k, const struct yaml_tree
 }
 
 /* The item with its file converted. */
-static grebe_status convert_item(struct making *k, const struct yaml_tree *item, const struct graph_file *f, enum graph_conversion conversion,
-                                 struct yaml_tree *out)
+static grebe_status convert_item(struct making *k, const struct yaml_tree *item, const struct graph_file *f,
+                                 enum graph_conversion conversion, struct yaml_tree *out)
 {
     struct graph_output made;
     static const char prefix[] = "preprocessed/";
@@ -72,7 +73,8 @@ static grebe_status make_set(struct making *k, const struct graph_set_spec *s, s
     GREBE_TRY(list_of(k, s->n_items, &items, &list));
     for (size_t i = 0; i < s->n_items; i++) {
         bool is_cast = k->ids_are_narrow && is_ids(s->items[i].name);
-        GREBE_TRY(convert_item(k, s->items[i].item, &s->items[i].file, is_cast ? GRAPH_AS_INT32 : GRAPH_AS_IS, &items[i]));
+        GREBE_TRY(
+            convert_item(k, s->items[i].item, &s->items[i].file, is_cast ? GRAPH_AS_INT32 : GRAPH_AS_IS, &items[i]));
     }
     const struct yaml_tree *t = graph_yaml_set(&k->m->arena, s->at, "data", &list);
     if (t == NULL) {
@@ -107,8 +109,8 @@ out:
 }
 
 /* The input without its graph, with what was made of it. */
-static grebe_status make_root(struct making *k, bool has_edge_ids, const struct yaml_tree *features, const struct yaml_tree *tasks,
-                              const struct yaml_tree **out)
+static grebe_status make_root(struct making *k, bool has_edge_ids, const struct yaml_tree *features,
+                              const struct yaml_tree *tasks, const struct yaml_tree **out)
 {
     struct arena *ar = &k->m->arena;
     struct yaml_tree ids = graph_yaml_plain(has_edge_ids ? "true" : "false");
@@ -128,7 +130,8 @@ static grebe_status make_root(struct making *k, bool has_edge_ids, const struct 
     return root != NULL ? GREBE_OK : mem_fail(k->err, sizeof *root, k->m->shown);
 }
 
-grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_options *options, bool ids_are_narrow, grebe_error *err)
+grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_options *options, bool ids_are_narrow,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = o->m;

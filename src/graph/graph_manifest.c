@@ -35,7 +35,8 @@ static grebe_status join(struct buf *dst, const char *folder, const char *rest, 
     return st == GREBE_OK && *out == NULL ? mem_fail(err, dst->len, rest) : st;
 }
 
-static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out, grebe_error *err)
+static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out,
+                              grebe_error *err)
 {
     enum { CHUNK = 1 << 20 };
     grebe_status st = GREBE_OK;
@@ -60,8 +61,8 @@ out:
     return st;
 }
 
-static grebe_status put_input(struct json_writer *w, struct io_store *store, const char *data, const char *file, struct buf *path,
-                              grebe_error *err)
+static grebe_status put_input(struct json_writer *w, struct io_store *store, const char *data, const char *file,
+                              struct buf *path, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const char *real = NULL;
@@ -96,9 +97,9 @@ static void put_output(struct json_writer *w, const char *name, uint64_t size)
     json_close_object(w);
 }
 
-grebe_status graph_manifest_write(struct io_store *store, const char *folder, const char *data, const grebe_graph_options *options,
-                                  const char *const *files, size_t n_files, const struct graph_outputs *outputs, uint64_t graph_bytes,
-                                  grebe_error *err)
+grebe_status graph_manifest_write(struct io_store *store, const char *folder, const char *data,
+                                  const grebe_graph_options *options, const char *const *files, size_t n_files,
+                                  const struct graph_outputs *outputs, uint64_t graph_bytes, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const grebe_allocator *a = store->ctx->a;
@@ -173,7 +174,8 @@ static bool options_are_same(const struct json_value *v, const grebe_graph_optio
 }
 
 /* An input: the size, and the time or the content. */
-static grebe_status input_is_same(struct comparing *c, const char *data, const struct json_value *v, bool *is_same, grebe_error *err)
+static grebe_status input_is_same(struct comparing *c, const char *data, const struct json_value *v, bool *is_same,
+                                  grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct json_value *name = json_get(v, "path"), *was_digest = json_get(v, "xxh3");
@@ -211,7 +213,8 @@ out:
     return st;
 }
 
-static grebe_status output_is_there(struct comparing *c, const char *made, const struct json_value *v, bool *is_there, grebe_error *err)
+static grebe_status output_is_there(struct comparing *c, const char *made, const struct json_value *v, bool *is_there,
+                                    grebe_error *err)
 {
     const struct json_value *name = json_get(v, "path");
     const char *real = NULL;
@@ -240,8 +243,8 @@ static grebe_status compare(struct comparing *c, const char *made, const char *d
     int64_t format = 0;
     const struct json_value *inputs = json_get(root, "inputs"), *outputs = json_get(root, "outputs");
     *is_current = false;
-    if (!json_i64(json_get(root, "format"), &format) || format != FORMAT || inputs == NULL || inputs->type != JSON_ARRAY ||
-        outputs == NULL || outputs->type != JSON_ARRAY) {
+    if (!json_i64(json_get(root, "format"), &format) || format != FORMAT || inputs == NULL ||
+        inputs->type != JSON_ARRAY || outputs == NULL || outputs->type != JSON_ARRAY) {
         snprintf(c->reason, c->room, "manifest.json is not one of this version");
         return GREBE_OK;
     }
@@ -262,7 +265,8 @@ static grebe_status compare(struct comparing *c, const char *made, const char *d
 }
 
 grebe_status graph_manifest_compare(struct io_store *store, grebe_context *ctx, const char *made, const char *data,
-                                    const grebe_graph_options *options, bool *is_current, char *reason, size_t room, grebe_error *err)
+                                    const grebe_graph_options *options, bool *is_current, char *reason, size_t room,
+                                    grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct comparing c = { store, ctx, BUF_INIT(ctx->a), reason, room };

@@ -50,12 +50,13 @@ grebe_status graph_problem_add(struct graph_metadata *m, const struct yaml_tree 
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    struct graph_problem p = { is_error, status, m->shown, at != NULL ? at->line : 0, at != NULL ? at->column : 0, field, message };
+    struct graph_problem p = { is_error, status, m->shown, at != NULL ? at->line : 0, at != NULL ? at->column : 0,
+                               field,    message };
     return add_problem(m, &p, err);
 }
 
-grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status, const char *message,
-                                    grebe_error *err)
+grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status,
+                                    const char *message, grebe_error *err)
 {
     char field[160];
     snprintf(field, sizeof field, "%s.path", f->field);
@@ -77,7 +78,8 @@ grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *
         if (m->n_errors > 1) {
             snprintf(more, sizeof more, " (and %zu more)", m->n_errors - 1);
         }
-        return GREBE_FAIL(err, p->status, "%s%s: %s%s%s%s", p->file, place, p->field, p->field[0] != '\0' ? ": " : "", p->message, more);
+        return GREBE_FAIL(err, p->status, "%s%s: %s%s%s%s", p->file, place, p->field, p->field[0] != '\0' ? ": " : "",
+                          p->message, more);
     }
     return GREBE_OK;
 }
@@ -158,8 +160,9 @@ static grebe_status read_text(struct graph_metadata *m, const char *path, grebe_
     }
     m->root = root;
     if (root->type != YAML_TREE_MAP || (root->n == 0 && text->len == 0)) {
-        GREBE_TRY(graph_problem_add(m, root, "", true, GREBE_ESCHEMA, err, "%s",
-                                    text->len == 0 ? "the file is empty: a section \"graph\" is needed" : "expected a map"));
+        GREBE_TRY(
+            graph_problem_add(m, root, "", true, GREBE_ESCHEMA, err, "%s",
+                              text->len == 0 ? "the file is empty: a section \"graph\" is needed" : "expected a map"));
         m->root = NULL;
     }
 out:
@@ -168,8 +171,8 @@ out:
     return st;
 }
 
-grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const char *folder, enum graph_dialect dialect, bool is_strict,
-                                 struct graph_metadata **out, grebe_error *err)
+grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const char *folder, enum graph_dialect dialect,
+                                 bool is_strict, struct graph_metadata **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     *out = NULL;

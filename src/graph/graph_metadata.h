@@ -3,8 +3,8 @@
 #define GREBE_GRAPH_GRAPH_METADATA_H
 
 /*
- * metadata.yaml of a graph data set: what the user wrote (a section "graph") and what preprocessing makes of it (a section
- * "graph_topology"). Everything that is wrong is gathered with its place, so that one run tells all.
+ * metadata.yaml of a graph data set: what the user wrote (a section "graph") and what preprocessing makes of it (a
+ * section "graph_topology"). Everything that is wrong is gathered with its place, so that one run tells all.
  */
 
 #include "array/tensor.h"
@@ -16,21 +16,21 @@ enum graph_domain { GRAPH_NODE, GRAPH_EDGE, GRAPH_WHOLE };
 /** One thing that is wrong, or looks so. */
 struct graph_problem {
     bool is_error;
-    grebe_status status; /* what the call fails with */
-    const char *file;    /* as messages name it */
+    grebe_status status;   /* what the call fails with */
+    const char *file;      /* as messages name it */
     uint64_t line, column; /* 0: not known */
-    const char *field;   /* "graph.edges[0].path"; "": none */
+    const char *field;     /* "graph.edges[0].path"; "": none */
     const char *message;
 };
 
 /** A file that the metadata names. */
 struct graph_file {
-    const char *path;       /* as written */
-    const char *real_path;  /* from the folder of the data set */
+    const char *path;      /* as written */
+    const char *real_path; /* from the folder of the data set */
     enum graph_format format;
     bool is_in_memory;
     const struct yaml_tree *path_at, *format_at; /* places */
-    const char *field;      /* "feature_data[2]" */
+    const char *field;                           /* "feature_data[2]" */
 };
 
 struct graph_node_spec {
@@ -55,8 +55,8 @@ struct graph_feature_spec {
     struct graph_file file;
     const struct yaml_tree *item;
     const struct yaml_tree *extra; /* map: keys with a meaning for the user alone */
-    bool is_bfloat16;  /* kept as 16 bits, which npy has no name for */
-    int64_t n_rows;    /* -1: not known */
+    bool is_bfloat16;              /* kept as 16 bits, which npy has no name for */
+    int64_t n_rows;                /* -1: not known */
 };
 
 struct graph_set_item {
@@ -87,10 +87,10 @@ struct graph_metadata {
     grebe_context *ctx;
     struct arena arena;
     const char *path, *folder; /* of the file; of the data set */
-    const char *made_in;       /* preprocessed: the folder that "preprocessed/" stands for, whatever its name; else NULL */
-    const char *shown;         /* the file as messages name it */
+    const char *made_in; /* preprocessed: the folder that "preprocessed/" stands for, whatever its name; else NULL */
+    const char *shown;   /* the file as messages name it */
     const struct yaml_tree *root;
-    const char *dataset_name;  /* NULL: none */
+    const char *dataset_name; /* NULL: none */
     bool is_homogeneous;
     struct graph_node_spec *nodes;
     struct graph_edge_spec *edges;
@@ -99,11 +99,11 @@ struct graph_metadata {
     struct graph_task_spec *tasks;
     size_t n_nodes, n_edges, n_attributes, n_features, n_tasks;
     /* of preprocessed ones */
-    const char *topology;   /* path of the graph; NULL: none */
+    const char *topology; /* path of the graph; NULL: none */
     bool has_edge_ids;
     struct graph_problem *problems;
     size_t n_problems, problem_capacity, n_errors;
-    bool is_strict;         /* what else is a warning is an error */
+    bool is_strict; /* what else is a warning is an error */
 };
 
 enum graph_dialect { GRAPH_RAW, GRAPH_PREPROCESSED };
@@ -115,16 +115,16 @@ enum graph_dialect { GRAPH_RAW, GRAPH_PREPROCESSED };
  * @param out    Owned, graph_metadata_free().
  * @return GREBE_OK; GREBE_ENOTFOUND; GREBE_EIO; GREBE_ENOMEM; GREBE_ELIMIT.
  */
-grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const char *folder, enum graph_dialect dialect, bool is_strict,
-                                 struct graph_metadata **out, grebe_error *err);
+grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const char *folder, enum graph_dialect dialect,
+                                 bool is_strict, struct graph_metadata **out, grebe_error *err);
 void graph_metadata_free(struct graph_metadata *m); /* NULL accepted */
 
 /** Add a problem. `at` NULL: no place. GREBE_ENOMEM alone fails. */
 grebe_status graph_problem_add(struct graph_metadata *m, const struct yaml_tree *at, const char *field, bool is_error,
                                grebe_status status, grebe_error *err, const char *fmt, ...) GREBE_PRINTF(7, 8);
 /** The same about a data file, whose message names the place in it. */
-grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status, const char *message,
-                                    grebe_error *err);
+grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status,
+                                    const char *message, grebe_error *err);
 /** The first error as a failure, with the number of others; GREBE_OK: there is none. */
 grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *err);
 
@@ -147,7 +147,8 @@ grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, gr
 /** A path of the metadata as one that opens. In the arena. */
 grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, const char **out, grebe_error *err);
 /** Open the array of a file that must be of the format that the metadata says. */
-grebe_status graph_file_open(struct graph_metadata *m, const struct graph_file *f, struct tensor *out, grebe_error *err);
+grebe_status graph_file_open(struct graph_metadata *m, const struct graph_file *f, struct tensor *out,
+                             grebe_error *err);
 bool graph_type_is_integer(int type);
 
 #endif

@@ -8,8 +8,8 @@
 
 bool graph_type_is_integer(int type)
 {
-    return type == ARRAY_I8 || type == ARRAY_U8 || type == ARRAY_I16 || type == ARRAY_U16 || type == ARRAY_I32 || type == ARRAY_U32 ||
-           type == ARRAY_I64 || type == ARRAY_U64;
+    return type == ARRAY_I8 || type == ARRAY_U8 || type == ARRAY_I16 || type == ARRAY_U16 || type == ARRAY_I32 ||
+           type == ARRAY_U32 || type == ARRAY_I64 || type == ARRAY_U64;
 }
 
 grebe_status graph_file_open(struct graph_metadata *m, const struct graph_file *f, struct tensor *out, grebe_error *err)
@@ -28,7 +28,8 @@ grebe_status graph_file_open(struct graph_metadata *m, const struct graph_file *
 }
 
 /* The header of a file; a failure becomes a problem at the path, but for lack of memory. *is_open says which. */
-static grebe_status open_checked(struct graph_metadata *m, const struct graph_file *f, struct tensor *out, bool *is_open, grebe_error *err)
+static grebe_status open_checked(struct graph_metadata *m, const struct graph_file *f, struct tensor *out,
+                                 bool *is_open, grebe_error *err)
 {
     grebe_error failed = GREBE_ERROR_INIT;
     *is_open = false;
@@ -87,8 +88,10 @@ static grebe_status check_csv(struct graph_metadata *m, const struct graph_file 
     return st;
 }
 
-/* DGL reads csv and numpy alone; torch and Parquet are taken where the file is one, and else the format is what is wrong. */
-static grebe_status check_own_format(struct graph_metadata *m, const struct graph_file *f, const grebe_error *failed, grebe_error *err)
+/* DGL reads csv and numpy alone; torch and Parquet are taken where the file is one, and else the format is what is
+ * wrong. */
+static grebe_status check_own_format(struct graph_metadata *m, const struct graph_file *f, const grebe_error *failed,
+                                     grebe_error *err)
 {
     char field[160];
     if (failed->status == GREBE_ENOTFOUND) {
@@ -96,8 +99,9 @@ static grebe_status check_own_format(struct graph_metadata *m, const struct grap
         return graph_problem_add_file(m, f, failed->status, field, err);
     }
     snprintf(field, sizeof field, "%s.format", f->field);
-    return graph_problem_add(m, f->format_at, field, true, GREBE_ESCHEMA, err, "expected csv or numpy; the file is not %s: %s",
-                             f->format == GRAPH_TORCH ? "one of torch" : "a table of edges in Parquet", failed->message);
+    return graph_problem_add(
+        m, f->format_at, field, true, GREBE_ESCHEMA, err, "expected csv or numpy; the file is not %s: %s",
+        f->format == GRAPH_TORCH ? "one of torch" : "a table of edges in Parquet", failed->message);
 }
 
 static grebe_status check_own(struct graph_metadata *m, struct graph_edge_spec *e, bool *is_right, grebe_error *err)
@@ -105,8 +109,9 @@ static grebe_status check_own(struct graph_metadata *m, struct graph_edge_spec *
     grebe_error failed = GREBE_ERROR_INIT;
     struct tensor t = { 0 };
     struct graph_edge_rows *rows = NULL;
-    grebe_status st = e->file.format == GRAPH_TORCH ? graph_file_open(m, &e->file, &t, &failed)
-                                                    : graph_edge_rows_open(m->ctx, e->file.real_path, e->file.path, &rows, &failed);
+    grebe_status st = e->file.format == GRAPH_TORCH
+                          ? graph_file_open(m, &e->file, &t, &failed)
+                          : graph_edge_rows_open(m->ctx, e->file.real_path, e->file.path, &rows, &failed);
     *is_right = st == GREBE_OK;
     e->n_edges = rows != NULL ? graph_edge_rows_count(rows) : -1;
     tensor_release(&t);
@@ -143,7 +148,8 @@ static grebe_status check_edges(struct graph_metadata *m, struct graph_edge_spec
     }
     shape_text(&t, shape, sizeof shape);
     if (!graph_type_is_integer(t.type)) {
-        snprintf(message, sizeof message, "%.400s: edges must be integers, found %s", e->file.path, tensor_type_name(t.type));
+        snprintf(message, sizeof message, "%.400s: edges must be integers, found %s", e->file.path,
+                 tensor_type_name(t.type));
         st = graph_problem_add_file(m, &e->file, GREBE_ESCHEMA, message, err);
     } else if (t.rank != 2 || t.shape[0] != 2) {
         snprintf(message, sizeof message, "%.400s: the shape is %s, (2, edges) is wanted%s", e->file.path, shape,
@@ -178,9 +184,9 @@ static grebe_status check_row_count(struct graph_metadata *m, const struct graph
     if (wanted < 0 || f->n_rows < 0 || f->n_rows == wanted) {
         return GREBE_OK;
     }
-    snprintf(message, sizeof message, "%.300s: %lld rows, the graph has %lld %s%s%.100s", f->file.path, (long long)f->n_rows,
-             (long long)wanted, f->domain == GRAPH_NODE ? "nodes" : "edges", f->type != NULL ? " of type " : "",
-             f->type != NULL ? f->type : "");
+    snprintf(message, sizeof message, "%.300s: %lld rows, the graph has %lld %s%s%.100s", f->file.path,
+             (long long)f->n_rows, (long long)wanted, f->domain == GRAPH_NODE ? "nodes" : "edges",
+             f->type != NULL ? " of type " : "", f->type != NULL ? f->type : "");
     return graph_problem_add_file(m, &f->file, GREBE_ESCHEMA, message, err);
 }
 
@@ -189,7 +195,8 @@ grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, gr
     grebe_status st = GREBE_OK;
     const char *type = m->edges[edge].type;
     for (size_t i = 0; i < m->n_attributes + m->n_features && st == GREBE_OK; i++) {
-        const struct graph_feature_spec *f = i < m->n_attributes ? &m->attributes[i] : &m->features[i - m->n_attributes];
+        const struct graph_feature_spec *f =
+            i < m->n_attributes ? &m->attributes[i] : &m->features[i - m->n_attributes];
         if (f->domain == GRAPH_EDGE && (type == NULL || (f->type != NULL && strcmp(type, f->type) == 0))) {
             st = check_row_count(m, f, err);
         }
@@ -200,25 +207,30 @@ grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, gr
 /* What attributes of one name have in common. */
 static bool is_same_row(const struct tensor *x, const struct tensor *y)
 {
-    return x->type == y->type && x->rank == y->rank && (x->rank < 2 || memcmp(x->shape + 1, y->shape + 1, (x->rank - 1) * sizeof x->shape[0]) == 0);
+    return x->type == y->type && x->rank == y->rank &&
+           (x->rank < 2 || memcmp(x->shape + 1, y->shape + 1, (x->rank - 1) * sizeof x->shape[0]) == 0);
 }
 
-static grebe_status check_attribute(struct graph_metadata *m, size_t i, struct tensor *rows, const struct tensor *t, grebe_error *err)
+static grebe_status check_attribute(struct graph_metadata *m, size_t i, struct tensor *rows, const struct tensor *t,
+                                    grebe_error *err)
 {
     const struct graph_feature_spec *f = &m->attributes[i];
     char message[600];
     rows[i] = *t;
     rows[i].region = NULL;
     if (t->type == ARRAY_U16 || t->type == ARRAY_U32 || t->type == ARRAY_U64) {
-        snprintf(message, sizeof message, "%.300s: attributes of the graph may not be %s, which torch files have no storage for", f->file.path,
+        snprintf(message, sizeof message,
+                 "%.300s: attributes of the graph may not be %s, which torch files have no storage for", f->file.path,
                  tensor_type_name(t->type));
         return graph_problem_add_file(m, &f->file, GREBE_EUNSUPPORTED, message, err);
     }
     for (size_t k = 0; k < i; k++) {
         const struct graph_feature_spec *g = &m->attributes[k];
-        if (f->name != NULL && g->name != NULL && f->domain == g->domain && strcmp(f->name, g->name) == 0 && rows[k].rank > 0) {
+        if (f->name != NULL && g->name != NULL && f->domain == g->domain && strcmp(f->name, g->name) == 0 &&
+            rows[k].rank > 0) {
             if (!is_same_row(&rows[k], t)) {
-                snprintf(message, sizeof message, "%.300s: type or shape differs from that of %.200s, which has the same name", f->file.path,
+                snprintf(message, sizeof message,
+                         "%.300s: type or shape differs from that of %.200s, which has the same name", f->file.path,
                          g->file.path);
                 return graph_problem_add_file(m, &f->file, GREBE_ESCHEMA, message, err);
             }
@@ -237,7 +249,8 @@ static grebe_status check_coverage(struct graph_metadata *m, size_t i, grebe_err
         return GREBE_OK;
     }
     for (size_t k = 0; k < i; k++) {
-        if (m->attributes[k].name != NULL && m->attributes[k].domain == f->domain && strcmp(m->attributes[k].name, f->name) == 0) {
+        if (m->attributes[k].name != NULL && m->attributes[k].domain == f->domain &&
+            strcmp(m->attributes[k].name, f->name) == 0) {
             return GREBE_OK; /* the first one tells */
         }
     }
@@ -251,15 +264,16 @@ static grebe_status check_coverage(struct graph_metadata *m, size_t i, grebe_err
                        strcmp(g->type, type) == 0;
         }
         if (!is_there) {
-            st = graph_problem_add(m, f->item, f->file.field, true, GREBE_ESCHEMA, err, "attribute %s is missing for %s type %s", f->name,
+            st = graph_problem_add(m, f->item, f->file.field, true, GREBE_ESCHEMA, err,
+                                   "attribute %s is missing for %s type %s", f->name,
                                    f->domain == GRAPH_NODE ? "node" : "edge", type);
         }
     }
     return st;
 }
 
-static grebe_status check_feature(struct graph_metadata *m, struct graph_feature_spec *f, bool allow_row_mismatch, struct tensor *t,
-                                  bool *is_open, grebe_error *err)
+static grebe_status check_feature(struct graph_metadata *m, struct graph_feature_spec *f, bool allow_row_mismatch,
+                                  struct tensor *t, bool *is_open, grebe_error *err)
 {
     char message[600];
     f->n_rows = -1;
@@ -297,14 +311,16 @@ static grebe_status check_set(struct graph_metadata *m, const struct graph_set_s
             snprintf(message, sizeof message, "%.400s: a single number, items are wanted", x->file.path);
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
         } else if (x->name != NULL && strcmp(x->name, "seeds") == 0 && !graph_type_is_integer(t.type)) {
-            snprintf(message, sizeof message, "%.400s: seeds must be integers, found %s", x->file.path, tensor_type_name(t.type));
+            snprintf(message, sizeof message, "%.400s: seeds must be integers, found %s", x->file.path,
+                     tensor_type_name(t.type));
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
         } else if (first == NULL) {
             first = x;
             n_first = t.shape[0];
         } else if (t.shape[0] != n_first) {
-            snprintf(message, sizeof message, "%.150s has %llu items, %.150s has %llu", first->name != NULL ? first->name : first->file.path,
-                     (unsigned long long)n_first, x->name != NULL ? x->name : x->file.path, (unsigned long long)t.shape[0]);
+            snprintf(message, sizeof message, "%.150s has %llu items, %.150s has %llu",
+                     first->name != NULL ? first->name : first->file.path, (unsigned long long)n_first,
+                     x->name != NULL ? x->name : x->file.path, (unsigned long long)t.shape[0]);
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
         }
         tensor_release(&t);

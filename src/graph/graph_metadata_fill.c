@@ -61,8 +61,8 @@ static grebe_status fill_nodes(const struct graph_map *graph, grebe_error *err)
         if (node.type != NULL) {
             size_t first = graph_node_type_find(m, node.type);
             if (first < m->n_nodes) {
-                GREBE_TRY(graph_map_fail(&map, "type", err, "node type %s is declared twice, first on line %u", node.type,
-                                         (unsigned)m->nodes[first].at->line));
+                GREBE_TRY(graph_map_fail(&map, "type", err, "node type %s is declared twice, first on line %u",
+                                         node.type, (unsigned)m->nodes[first].at->line));
             }
             if (strchr(node.type, ':') != NULL) {
                 GREBE_TRY(graph_map_fail(&map, "type", err, "a node type must not have a colon: %s", node.type));
@@ -81,7 +81,8 @@ static grebe_status known_types(const struct graph_metadata *m, char *dst, size_
     size_t len = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < m->n_nodes; i++) {
-        int n = snprintf(dst + len, room - len, "%s%s", i > 0 ? ", " : "", m->nodes[i].type != NULL ? m->nodes[i].type : "(none)");
+        int n = snprintf(dst + len, room - len, "%s%s", i > 0 ? ", " : "",
+                         m->nodes[i].type != NULL ? m->nodes[i].type : "(none)");
         len += n > 0 ? (size_t)n : 0;
         if (len + 8 >= room) {
             break;
@@ -116,7 +117,8 @@ out:
     return st;
 }
 
-static grebe_status fill_edge(const struct graph_map *map, bool has_node_types, struct graph_edge_spec *out, grebe_error *err)
+static grebe_status fill_edge(const struct graph_map *map, bool has_node_types, struct graph_edge_spec *out,
+                              grebe_error *err)
 {
     static const char *const known[] = { "type", "format", "path", "in_memory", NULL };
     static const char *const formats[] = { "csv", "numpy", "torch", "parquet", NULL };
@@ -127,7 +129,8 @@ static grebe_status fill_edge(const struct graph_map *map, bool has_node_types, 
     GREBE_TRY(graph_map_file(map, formats, &out->file, err));
     GREBE_TRY(graph_map_typos(map, known, true, "It is not looked at.", err));
     if (out->type == NULL) {
-        return has_node_types ? graph_map_fail(map, NULL, err, "an edge type is needed because nodes have types") : GREBE_OK;
+        return has_node_types ? graph_map_fail(map, NULL, err, "an edge type is needed because nodes have types")
+                              : GREBE_OK;
     }
     if (!has_node_types) {
         return graph_map_fail(map, "type", err, "nodes have no types, so edges must have none; found %s", out->type);
@@ -161,7 +164,8 @@ static grebe_status fill_edges(const struct graph_map *graph, grebe_error *err)
         if (m->nodes[i].type == NULL) {
             struct graph_map map = { .m = m, .tree = m->nodes[i].at };
             snprintf(map.field, sizeof map.field, "graph.nodes[%zu]", i);
-            GREBE_TRY(graph_map_fail(&map, NULL, err, "a node type is needed because there are several entries, or others have types"));
+            GREBE_TRY(graph_map_fail(&map, NULL, err,
+                                     "a node type is needed because there are several entries, or others have types"));
         }
     }
     m->edges = arena_array(&m->arena, n, sizeof *m->edges);
@@ -230,7 +234,8 @@ out:
 grebe_status graph_metadata_fill(struct graph_metadata *m, enum graph_dialect dialect, grebe_error *err)
 {
     static const char *const raw[] = { "dataset_name", "graph", "feature_data", "tasks", NULL };
-    static const char *const made[] = { "dataset_name", "graph_topology", "feature_data", "tasks", "include_original_edge_id", NULL };
+    static const char *const made[] = { "dataset_name", "graph_topology",           "feature_data",
+                                        "tasks",        "include_original_edge_id", NULL };
     grebe_status st = GREBE_OK;
     struct graph_map root = { .m = m, .tree = m->root };
     GREBE_TRY(graph_map_text(&root, "dataset_name", false, &m->dataset_name, err));

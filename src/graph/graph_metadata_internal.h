@@ -17,25 +17,31 @@ struct graph_map {
 };
 
 /** A problem with a key's value, or, when the key is not there, with the map. */
-grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_error *err, const char *fmt, ...) GREBE_PRINTF(4, 5);
-/** A text; *out NULL: not there (is_required: a problem), or not a text (a problem). Plain numbers are kept as written, with a warning. */
-grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out, grebe_error *err);
+grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_error *err, const char *fmt, ...)
+    GREBE_PRINTF(4, 5);
+/** A text; *out NULL: not there (is_required: a problem), or not a text (a problem). Plain numbers are kept as written,
+ * with a warning. */
+grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out,
+                            grebe_error *err);
 /** A list of maps; nothing or null: empty. *n entries of `list`. */
-grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n, grebe_error *err);
+grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n,
+                            grebe_error *err);
 /** Item i of the list under a key. *is_map false: a problem was added. */
-grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i, struct graph_map *out,
-                            bool *is_map, grebe_error *err);
+grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i,
+                            struct graph_map *out, bool *is_map, grebe_error *err);
 /** format, path, in_memory. */
-grebe_status graph_map_file(const struct graph_map *map, const char *const *formats, struct graph_file *out, grebe_error *err);
+grebe_status graph_map_file(const struct graph_map *map, const char *const *formats, struct graph_file *out,
+                            grebe_error *err);
 /** Warn of keys that are not in `known` but nearly so (is_closed: of all of them). */
-grebe_status graph_map_typos(const struct graph_map *map, const char *const *known, bool is_closed, const char *consequence,
-                             grebe_error *err);
+grebe_status graph_map_typos(const struct graph_map *map, const char *const *known, bool is_closed,
+                             const char *consequence, grebe_error *err);
 /** The map without the keys of `known`. */
-grebe_status graph_map_extra(const struct graph_map *map, const char *const *known, const struct yaml_tree **out, grebe_error *err);
+grebe_status graph_map_extra(const struct graph_map *map, const char *const *known, const struct yaml_tree **out,
+                             grebe_error *err);
 
 /** feature_data and tasks, of both dialects. */
-grebe_status graph_features_fill(const struct graph_map *map, bool is_attributes, struct graph_feature_spec **out, size_t *n,
-                                 grebe_error *err);
+grebe_status graph_features_fill(const struct graph_map *map, bool is_attributes, struct graph_feature_spec **out,
+                                 size_t *n, grebe_error *err);
 grebe_status graph_tasks_fill(const struct graph_map *root, grebe_error *err);
 
 #endif

@@ -23,14 +23,17 @@ static grebe_status check_type(const struct graph_map *map, const struct graph_f
         return GREBE_OK;
     }
     if (m->is_homogeneous) {
-        return f->type == NULL ? GREBE_OK : graph_map_fail(map, "type", err, "the graph has no types, found %s", f->type);
+        return f->type == NULL ? GREBE_OK
+                               : graph_map_fail(map, "type", err, "the graph has no types, found %s", f->type);
     }
     if (f->type == NULL) {
         return graph_map_fail(map, "type", err, "a type is needed because the graph has types");
     }
-    bool is_known = f->domain == GRAPH_NODE ? graph_node_type_find(m, f->type) < m->n_nodes : graph_edge_type_find(m, f->type) < m->n_edges;
+    bool is_known = f->domain == GRAPH_NODE ? graph_node_type_find(m, f->type) < m->n_nodes
+                                            : graph_edge_type_find(m, f->type) < m->n_edges;
     return is_known ? GREBE_OK
-                    : graph_map_fail(map, "type", err, "%s type %s is not declared", f->domain == GRAPH_NODE ? "node" : "edge", f->type);
+                    : graph_map_fail(map, "type", err, "%s type %s is not declared",
+                                     f->domain == GRAPH_NODE ? "node" : "edge", f->type);
 }
 
 static bool is_same_text(const char *x, const char *y)
@@ -38,25 +41,29 @@ static bool is_same_text(const char *x, const char *y)
     return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
 }
 
-static grebe_status check_unique(const struct graph_map *map, const struct graph_feature_spec *f, const struct graph_feature_spec *all,
-                                 size_t n, grebe_error *err)
+static grebe_status check_unique(const struct graph_map *map, const struct graph_feature_spec *f,
+                                 const struct graph_feature_spec *all, size_t n, grebe_error *err)
 {
     for (size_t i = 0; i < n && f->name != NULL; i++) {
         if (all[i].domain == f->domain && is_same_text(all[i].name, f->name) && is_same_text(all[i].type, f->type)) {
-            return graph_map_fail(map, "name", err, "%s is there already, on line %u", f->name, (unsigned)all[i].item->line);
+            return graph_map_fail(map, "name", err, "%s is there already, on line %u", f->name,
+                                  (unsigned)all[i].item->line);
         }
     }
     return GREBE_OK;
 }
 
-static grebe_status fill_feature(const struct graph_map *map, bool is_attribute, struct graph_feature_spec *f, grebe_error *err)
+static grebe_status fill_feature(const struct graph_map *map, bool is_attribute, struct graph_feature_spec *f,
+                                 grebe_error *err)
 {
-    static const char *const known[] = { "domain", "type", "name", "format", "in_memory", "path", "extra_fields", "torch_dtype", NULL };
+    static const char *const known[] = { "domain", "type",         "name",        "format", "in_memory",
+                                         "path",   "extra_fields", "torch_dtype", NULL };
     grebe_status st = GREBE_OK;
     const char *domain = NULL;
     f->item = map->tree;
     GREBE_TRY(graph_map_text(map, "domain", true, &domain, err));
-    bool is_node = domain != NULL && strcmp(domain, "node") == 0, is_edge = domain != NULL && strcmp(domain, "edge") == 0;
+    bool is_node = domain != NULL && strcmp(domain, "node") == 0,
+         is_edge = domain != NULL && strcmp(domain, "edge") == 0;
     f->domain = is_node ? GRAPH_NODE : is_edge ? GRAPH_EDGE : GRAPH_WHOLE;
     if (domain != NULL && !is_node && !is_edge && (is_attribute || strcmp(domain, "graph") != 0)) {
         GREBE_TRY(graph_map_fail(map, "domain", err, "domain is node or edge, found %s", domain));
@@ -65,7 +72,8 @@ static grebe_status fill_feature(const struct graph_map *map, bool is_attribute,
     GREBE_TRY(graph_map_text(map, "name", true, &f->name, err));
     GREBE_TRY(graph_map_file(map, formats, &f->file, err));
     GREBE_TRY(check_type(map, f, err));
-    GREBE_TRY(graph_map_typos(map, known, is_attribute, is_attribute ? "It is not looked at." : "Kept as metadata.", err));
+    GREBE_TRY(
+        graph_map_typos(map, known, is_attribute, is_attribute ? "It is not looked at." : "Kept as metadata.", err));
     f->is_bfloat16 = is_bfloat16(map->tree);
     GREBE_TRY(graph_map_extra(map, known, &f->extra, err));
     const struct yaml_tree *more = yaml_tree_get(map->tree, "extra_fields");
@@ -79,8 +87,8 @@ out:
     return st;
 }
 
-grebe_status graph_features_fill(const struct graph_map *map, bool is_attributes, struct graph_feature_spec **out, size_t *n,
-                                 grebe_error *err)
+grebe_status graph_features_fill(const struct graph_map *map, bool is_attributes, struct graph_feature_spec **out,
+                                 size_t *n, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct yaml_tree *list = NULL;
@@ -171,7 +179,8 @@ out:
 }
 
 /* Without types there is one set; the sets of one kind have the same names. */
-static grebe_status check_sets(const struct graph_map *task, size_t kind, const struct graph_task_spec *t, grebe_error *err)
+static grebe_status check_sets(const struct graph_map *task, size_t kind, const struct graph_task_spec *t,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const struct graph_set_spec *sets = t->sets[kind];
@@ -193,7 +202,8 @@ static grebe_status check_sets(const struct graph_map *task, size_t kind, const 
             is_same = is_same_text(sets[i].items[k].name, sets[0].items[k].name);
         }
         if (!is_same && st == GREBE_OK) {
-            st = graph_map_fail(&map, "data", err, "the names of its items differ from those of the first set, on line %u",
+            st = graph_map_fail(&map, "data", err,
+                                "the names of its items differ from those of the first set, on line %u",
                                 (unsigned)sets[0].at->line);
         }
     }

@@ -16,13 +16,15 @@ grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     const struct yaml_tree *v = key != NULL ? yaml_tree_get(map->tree, key) : NULL;
-    snprintf(field, sizeof field, "%s%s%s", map->field, map->field[0] != '\0' && key != NULL ? "." : "", key != NULL ? key : "");
+    snprintf(field, sizeof field, "%s%s%s", map->field, map->field[0] != '\0' && key != NULL ? "." : "",
+             key != NULL ? key : "");
     return graph_problem_add(map->m, v != NULL ? v : map->tree, field, true, GREBE_ESCHEMA, err, "%s", message);
 }
 
 static const char *const kinds[] = { "nothing", "a truth value", "an integer", "a number", "a text", "a list or map" };
 
-grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out, grebe_error *err)
+grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out,
+                            grebe_error *err)
 {
     const struct yaml_tree *v = yaml_tree_get(map->tree, key);
     struct graph_yaml_scalar x = graph_yaml_scalar_of(v);
@@ -32,7 +34,8 @@ grebe_status graph_map_text(const struct graph_map *map, const char *key, bool i
         return is_required ? graph_map_fail(map, key, err, "%s is required", key) : GREBE_OK;
     }
     if (x.kind == GRAPH_YAML_OTHER || strlen(v->text) != v->n) {
-        return graph_map_fail(map, key, err, "expected a text, found %s", x.kind == GRAPH_YAML_OTHER ? yaml_tree_type_name(v) : "a NUL");
+        return graph_map_fail(map, key, err, "expected a text, found %s",
+                              x.kind == GRAPH_YAML_OTHER ? yaml_tree_type_name(v) : "a NUL");
     }
     *out = v->text;
     if (x.kind == GRAPH_YAML_TEXT) {
@@ -41,13 +44,15 @@ grebe_status graph_map_text(const struct graph_map *map, const char *key, bool i
     snprintf(field, sizeof field, "%s.%s", map->field, key);
     return x.kind == GRAPH_YAML_INT
                ? graph_problem_add(map->m, v, field, false, GREBE_ESCHEMA, err,
-                                   "an unquoted %s is the number %lld in YAML 1.1; taken as the text \"%s\": quote it", v->text,
-                                   (long long)x.integer, v->text)
+                                   "an unquoted %s is the number %lld in YAML 1.1; taken as the text \"%s\": quote it",
+                                   v->text, (long long)x.integer, v->text)
                : graph_problem_add(map->m, v, field, false, GREBE_ESCHEMA, err,
-                                   "an unquoted %s is %s in YAML 1.1; taken as the text \"%s\": quote it", v->text, kinds[x.kind], v->text);
+                                   "an unquoted %s is %s in YAML 1.1; taken as the text \"%s\": quote it", v->text,
+                                   kinds[x.kind], v->text);
 }
 
-grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n, grebe_error *err)
+grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n,
+                            grebe_error *err)
 {
     const struct yaml_tree *v = yaml_tree_get(map->tree, key);
     *list = v;
@@ -62,14 +67,15 @@ grebe_status graph_map_list(const struct graph_map *map, const char *key, const 
     return GREBE_OK;
 }
 
-grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i, struct graph_map *out,
-                            bool *is_map, grebe_error *err)
+grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i,
+                            struct graph_map *out, bool *is_map, grebe_error *err)
 {
     out->m = map->m;
     out->tree = &list->items[i];
     snprintf(out->field, sizeof out->field, "%.90s%s%s[%zu]", map->field, map->field[0] != '\0' ? "." : "", key, i);
     *is_map = out->tree->type == YAML_TREE_MAP;
-    return *is_map ? GREBE_OK : graph_map_fail(out, NULL, err, "expected a map, found a %s", yaml_tree_type_name(out->tree));
+    return *is_map ? GREBE_OK
+                   : graph_map_fail(out, NULL, err, "expected a map, found a %s", yaml_tree_type_name(out->tree));
 }
 
 static grebe_status in_memory_of(const struct graph_map *map, bool *out, grebe_error *err)
@@ -80,7 +86,8 @@ static grebe_status in_memory_of(const struct graph_map *map, bool *out, grebe_e
     if (v == NULL) {
         return GREBE_OK;
     }
-    if (x.kind == GRAPH_YAML_NULL || x.kind == GRAPH_YAML_BOOL || (x.kind == GRAPH_YAML_INT && (x.integer == 0 || x.integer == 1))) {
+    if (x.kind == GRAPH_YAML_NULL || x.kind == GRAPH_YAML_BOOL ||
+        (x.kind == GRAPH_YAML_INT && (x.integer == 0 || x.integer == 1))) {
         *out = x.kind == GRAPH_YAML_BOOL ? x.boolean : x.kind == GRAPH_YAML_INT && x.integer == 1; /* null: on disk */
         return GREBE_OK;
     }
@@ -109,7 +116,8 @@ grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, con
     return st;
 }
 
-grebe_status graph_map_file(const struct graph_map *map, const char *const *formats, struct graph_file *out, grebe_error *err)
+grebe_status graph_map_file(const struct graph_map *map, const char *const *formats, struct graph_file *out,
+                            grebe_error *err)
 {
     static const char *const all[] = { "numpy", "torch", "csv", "parquet", NULL };
     const char *format = NULL;
@@ -183,8 +191,8 @@ static bool is_among(const char *const *known, const char *key)
     return false;
 }
 
-grebe_status graph_map_typos(const struct graph_map *map, const char *const *known, bool is_closed, const char *consequence,
-                             grebe_error *err)
+grebe_status graph_map_typos(const struct graph_map *map, const char *const *known, bool is_closed,
+                             const char *consequence, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < map->tree->n && st == GREBE_OK; i++) {
@@ -203,13 +211,16 @@ grebe_status graph_map_typos(const struct graph_map *map, const char *const *kno
             continue;
         }
         snprintf(field, sizeof field, "%s%s%.60s", map->field, map->field[0] != '\0' ? "." : "", key->text);
-        st = near != NULL ? graph_problem_add(map->m, key, field, false, GREBE_ESCHEMA, err, "did you mean %s? %s", near, consequence)
-                          : graph_problem_add(map->m, key, field, false, GREBE_ESCHEMA, err, "not known. %s", consequence);
+        st = near != NULL
+                 ? graph_problem_add(map->m, key, field, false, GREBE_ESCHEMA, err, "did you mean %s? %s", near,
+                                     consequence)
+                 : graph_problem_add(map->m, key, field, false, GREBE_ESCHEMA, err, "not known. %s", consequence);
     }
     return st;
 }
 
-grebe_status graph_map_extra(const struct graph_map *map, const char *const *known, const struct yaml_tree **out, grebe_error *err)
+grebe_status graph_map_extra(const struct graph_map *map, const char *const *known, const struct yaml_tree **out,
+                             grebe_error *err)
 {
     struct yaml_tree *extra = arena_alloc(&map->m->arena, sizeof *extra);
     struct yaml_pair *pairs = arena_array(&map->m->arena, map->tree->n, sizeof *pairs);

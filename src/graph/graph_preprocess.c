@@ -17,7 +17,8 @@ void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_optio
 {
     for (size_t i = 0; options->on_problem != NULL && i < m->n_problems; i++) {
         const struct graph_problem *p = &m->problems[i];
-        grebe_graph_problem told = { sizeof told, p->is_error, p->status, p->file, p->line, p->column, p->field, p->message };
+        grebe_graph_problem told = { sizeof told, p->is_error, p->status, p->file,
+                                     p->line,     p->column,   p->field,  p->message };
         options->on_problem(options->problem_arg, &told);
     }
 }
@@ -57,7 +58,8 @@ static grebe_status exists(struct job *j, const char *path, bool *out, grebe_err
     return st == GREBE_ENOTFOUND ? GREBE_OK : st;
 }
 
-static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *path, const grebe_graph_options *options, grebe_error *err)
+static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *path, const grebe_graph_options *options,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_info info;
@@ -112,7 +114,8 @@ static grebe_status decide(struct job *j, bool *is_needed, char *reason, size_t 
         snprintf(reason, room, is_raw ? "what is there shall be used" : "there is nothing it could be made of");
         *is_needed = false;
     } else {
-        GREBE_TRY(graph_manifest_compare(j->store, j->ctx, j->made, j->data, &j->options, &is_current, reason, room, err));
+        GREBE_TRY(
+            graph_manifest_compare(j->store, j->ctx, j->made, j->data, &j->options, &is_current, reason, room, err));
         *is_needed = !is_current;
     }
 out:
@@ -129,8 +132,9 @@ static grebe_status read_checked(struct job *j, grebe_error *err)
     for (size_t i = 0; j->options.without_edge_ids && i < j->m->n_features; i++) {
         const struct graph_feature_spec *f = &j->m->features[i];
         if (f->domain == GRAPH_EDGE) {
-            GREBE_TRY(graph_problem_add(j->m, f->item, f->file.field, false, GREBE_ESCHEMA, err,
-                                        "rows of an edge feature cannot be found for sampled edges without original edge ids"));
+            GREBE_TRY(graph_problem_add(
+                j->m, f->item, f->file.field, false, GREBE_ESCHEMA, err,
+                "rows of an edge feature cannot be found for sampled edges without original edge ids"));
             break;
         }
     }
@@ -194,14 +198,17 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     const char *graph = NULL, **files = NULL;
     uint64_t graph_bytes = 0;
     size_t n_files = 0;
-    struct graph_outputs outputs = { .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable };
+    struct graph_outputs outputs = {
+        .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable
+    };
     const struct csc_options options = { .has_edge_ids = !j->options.without_edge_ids,
                                          .is_cast = !j->options.without_cast,
                                          .is_attribute_order_kept = j->options.keep_attribute_order,
                                          .csv = { j->options.csv_has_header, j->options.csv_separator },
                                          .call = j->call };
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
-    GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK : graph_problems_status(j->m, err)); /* rows of text files of edges */
+    GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
+                                            : graph_problems_status(j->m, err)); /* rows of text files of edges */
     GREBE_TRY(join(j, folder, "fused_csc_sampling_graph.pt", &graph, err));
     GREBE_TRY(graph_file_write(j->store, graph, b, j->options.is_durable, &graph_bytes, err));
     bool is_narrow = options.is_cast && b->indices_type == ARRAY_I32;
@@ -279,8 +286,8 @@ out:
     return st;
 }
 
-grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const grebe_graph_options *options, grebe_graph_made *made,
-                                    grebe_error *err)
+grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const grebe_graph_options *options,
+                                    grebe_graph_made *made, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL);
     grebe_status st = GREBE_OK;
@@ -342,7 +349,8 @@ static grebe_status check_edges(struct job *j, grebe_error *err)
     return st;
 }
 
-grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe_graph_options *options, size_t *n_errors, grebe_error *err)
+grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe_graph_options *options,
+                               size_t *n_errors, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL);
     grebe_status st = GREBE_OK;

@@ -3,9 +3,9 @@
 #define GREBE_GRAPH_GRAPH_TORCH_H
 
 /*
- * fused_csc_sampling_graph.pt: the file of torch.save that DGL keeps a graph in. A zip archive of stored members: the pickle that
- * names the tensors, in the very sequence of opcodes that torch writes, and a member of raw values for each, at a multiple of 64
- * bytes, so that whoever maps the file has the arrays (docs/format/graph.md).
+ * fused_csc_sampling_graph.pt: the file of torch.save that DGL keeps a graph in. A zip archive of stored members: the
+ * pickle that names the tensors, in the very sequence of opcodes that torch writes, and a member of raw values for
+ * each, at a multiple of 64 bytes, so that whoever maps the file has the arrays (docs/format/graph.md).
  */
 
 #include "graph/graph_csc.h"
@@ -36,7 +36,7 @@ struct graph_torch_state {
     struct graph_torch_entry tensors[4]; /* indptr, indices, node_type_offset, type_per_edge */
     size_t n_tensors;
     const char *const *node_types, *const *edge_types; /* by id */
-    size_t n_node_types, n_edge_types;   /* 0: the graph has none */
+    size_t n_node_types, n_edge_types;                 /* 0: the graph has none */
     struct graph_torch_entry *node_attributes, *edge_attributes;
     size_t n_node_attributes, n_edge_attributes;
 };
@@ -55,7 +55,8 @@ grebe_status graph_torch_begin(grebe_context *ctx, struct io_writer *file, const
 /** Bytes of a tensor that fn makes. */
 grebe_status graph_torch_put(struct graph_torch_writer *w, const void *bytes, size_t n, grebe_error *err);
 /** The next bytes of a tensor that was left out, number `tensor` in the order of the pickle (0: the version number). */
-grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n, grebe_error *err);
+grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n,
+                               grebe_error *err);
 /** Checksums and the directory. */
 grebe_status graph_torch_finish(struct graph_torch_writer *w, grebe_error *err);
 void graph_torch_free(struct graph_torch_writer *w); /* NULL accepted */

@@ -22,7 +22,10 @@ static void put(struct pickler *p, const void *bytes, size_t n)
     p->st = p->st == GREBE_OK ? buf_put(p->dst, bytes, n, p->err) : p->st;
 }
 
-static void op(struct pickler *p, char c) { put(p, &c, 1); }
+static void op(struct pickler *p, char c)
+{
+    put(p, &c, 1);
+}
 
 /* An opcode with a place in the memo: one byte, or four. */
 static void memo_op(struct pickler *p, char narrow, char wide, uint32_t i)
@@ -125,9 +128,14 @@ static void end_dims(struct pickler *p, unsigned rank)
 
 static const char *storage_name(int type)
 {
-    static const char *const names[] = { "FloatStorage", "HalfStorage", "BFloat16Storage", "DoubleStorage", "CharStorage", "ByteStorage",
-                                         "ShortStorage", NULL, "IntStorage", NULL, "LongStorage", NULL, "BoolStorage",
-                                         "ComplexFloatStorage", "ComplexDoubleStorage" };
+    static const char *const names[] = { "FloatStorage",        "HalfStorage",
+                                         "BFloat16Storage",     "DoubleStorage",
+                                         "CharStorage",         "ByteStorage",
+                                         "ShortStorage",        NULL,
+                                         "IntStorage",          NULL,
+                                         "LongStorage",         NULL,
+                                         "BoolStorage",         "ComplexFloatStorage",
+                                         "ComplexDoubleStorage" };
     return type >= 0 && (size_t)type < sizeof names / sizeof names[0] ? names[type] : NULL;
 }
 
@@ -138,7 +146,8 @@ static void put_tensor(struct pickler *p, const struct graph_torch_tensor *t)
     uint64_t n = 1;
     if (storage == NULL) {
         p->st = p->st != GREBE_OK ? p->st
-                                  : GREBE_FAIL(p->err, GREBE_EUNSUPPORTED, "torch files have no storage for %s", tensor_type_name(t->type));
+                                  : GREBE_FAIL(p->err, GREBE_EUNSUPPORTED, "torch files have no storage for %s",
+                                               tensor_type_name(t->type));
         return;
     }
     for (unsigned i = 0; i < t->rank; i++) {
@@ -256,7 +265,8 @@ static void put_independent(struct pickler *p, const struct graph_torch_state *s
 
 static void put_state(struct pickler *p, const struct graph_torch_state *s)
 {
-    size_t n = 1 + (s->n_node_types > 0 ? 2u : 0u) + (s->n_node_attributes > 0 ? 1u : 0u) + (s->n_edge_attributes > 0 ? 1u : 0u);
+    size_t n = 1 + (s->n_node_types > 0 ? 2u : 0u) + (s->n_node_attributes > 0 ? 1u : 0u) +
+               (s->n_edge_attributes > 0 ? 1u : 0u);
     begin_dict(p);
     before_pair(p, 0, n);
     new_text(p, "independent_tensors");

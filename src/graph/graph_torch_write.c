@@ -27,9 +27,13 @@ struct graph_torch_writer {
     struct member *open; /* whose bytes graph_torch_put() writes */
 };
 
-static bool is_large(uint64_t v) { return v >= UINT32_MAX; }
+static bool is_large(uint64_t v)
+{
+    return v >= UINT32_MAX;
+}
 
-/* The header before a member's bytes: its size is in a zip64 field where it is large, and a field of padding follows. */
+/* The header before a member's bytes: its size is in a zip64 field where it is large, and a field of padding follows.
+ */
 static grebe_status put_local(struct graph_torch_writer *w, struct member *m, grebe_error *err)
 {
     unsigned char head[LOCAL + 64 + 20 + 4 + ALIGN] = { 0 };
@@ -95,7 +99,8 @@ static struct member *add_member(struct graph_torch_writer *w, const char *name,
     return m;
 }
 
-static grebe_status put_bytes(struct graph_torch_writer *w, const char *name, const void *bytes, size_t n, grebe_error *err)
+static grebe_status put_bytes(struct graph_torch_writer *w, const char *name, const void *bytes, size_t n,
+                              grebe_error *err)
 {
     struct member *m = add_member(w, name, n);
     grebe_status st = put_local(w, m, err);
@@ -120,7 +125,9 @@ static grebe_status put_tensor(struct graph_torch_writer *w, const struct graph_
         return put_zeros(w, t->n_bytes, err);
     }
     st = t->fn(t->arg, w, err);
-    return st == GREBE_OK && m->done != m->size ? GREBE_FAIL(err, GREBE_EINVAL, "%s: fewer bytes than the tensor has", w->file->path) : st;
+    return st == GREBE_OK && m->done != m->size
+               ? GREBE_FAIL(err, GREBE_EINVAL, "%s: fewer bytes than the tensor has", w->file->path)
+               : st;
 }
 
 static grebe_status put_ids(struct graph_torch_writer *w, size_t n, grebe_error *err)
@@ -135,7 +142,8 @@ static grebe_status put_ids(struct graph_torch_writer *w, size_t n, grebe_error 
     return st;
 }
 
-static grebe_status put_entries(struct graph_torch_writer *w, const struct graph_torch_entry *entries, size_t n, grebe_error *err)
+static grebe_status put_entries(struct graph_torch_writer *w, const struct graph_torch_entry *entries, size_t n,
+                                grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
@@ -184,7 +192,8 @@ out:
     return st;
 }
 
-grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n, grebe_error *err)
+grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n,
+                               grebe_error *err)
 {
     struct member *m = &w->members[1 + tensor];
     if (tensor >= w->n_tensors || n > m->size - m->done) {

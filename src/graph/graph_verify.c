@@ -14,7 +14,8 @@ struct verifying {
     size_t n_errors;
 };
 
-static void tell(struct verifying *v, const char *file, const char *field, grebe_status status, const char *fmt, ...) GREBE_PRINTF(5, 6);
+static void tell(struct verifying *v, const char *file, const char *field, grebe_status status, const char *fmt, ...)
+    GREBE_PRINTF(5, 6);
 
 static void tell(struct verifying *v, const char *file, const char *field, grebe_status status, const char *fmt, ...)
 {
@@ -88,8 +89,8 @@ static bool verify_list(struct verifying *v, const char *path, int64_t node, int
     for (int64_t i = begin; i < end; i++) {
         int64_t source = graph_id(&c->indices, i);
         if (source < 0 || source >= c->n_nodes) {
-            tell(v, path, "indices", GREBE_ECORRUPT, "edge %lld: source %lld, the bound is %lld", (long long)i, (long long)source,
-                 (long long)c->n_nodes);
+            tell(v, path, "indices", GREBE_ECORRUPT, "edge %lld: source %lld, the bound is %lld", (long long)i,
+                 (long long)source, (long long)c->n_nodes);
             return false;
         }
         if (c->n_node_types == 0) {
@@ -97,17 +98,19 @@ static bool verify_list(struct verifying *v, const char *path, int64_t node, int
         }
         int type = graph_type_of_edge(c, i);
         if (type < last || (size_t)type >= c->n_edge_types) {
-            tell(v, path, "type_per_edge", GREBE_ECORRUPT, "edge %lld: type %d behind %d, the bound is %zu", (long long)i, type, last,
-                 c->n_edge_types);
+            tell(v, path, "type_per_edge", GREBE_ECORRUPT, "edge %lld: type %d behind %d, the bound is %zu",
+                 (long long)i, type, last, c->n_edge_types);
             return false;
         }
         last = type;
         int64_t from = c->edge_ends[type][0];
         bool is_right = source >= c->node_type_offset[from] && source < c->node_type_offset[from + 1] &&
-                        node >= c->node_type_offset[c->edge_ends[type][1]] && node < c->node_type_offset[c->edge_ends[type][1] + 1];
+                        node >= c->node_type_offset[c->edge_ends[type][1]] &&
+                        node < c->node_type_offset[c->edge_ends[type][1] + 1];
         if (!is_right) {
-            tell(v, path, "type_per_edge", GREBE_ECORRUPT, "edge %lld from node %lld to %lld of type %s is not one of %s", (long long)i,
-                 (long long)source, (long long)node, c->node_types[own], c->edge_types[type]);
+            tell(v, path, "type_per_edge", GREBE_ECORRUPT,
+                 "edge %lld from node %lld to %lld of type %s is not one of %s", (long long)i, (long long)source,
+                 (long long)node, c->node_types[own], c->edge_types[type]);
             return false;
         }
     }
@@ -121,8 +124,8 @@ static void verify_lists(struct verifying *v, const char *path)
     for (int64_t i = 0; i < c->n_nodes; i++) {
         int64_t end = graph_id(&c->indptr, i + 1);
         if (end < begin || end > c->n_edges) {
-            tell(v, path, "indptr", GREBE_ECORRUPT, "node %lld: its list ends at %lld, begins at %lld of %lld edges", (long long)i,
-                 (long long)end, (long long)begin, (long long)c->n_edges);
+            tell(v, path, "indptr", GREBE_ECORRUPT, "node %lld: its list ends at %lld, begins at %lld of %lld edges",
+                 (long long)i, (long long)end, (long long)begin, (long long)c->n_edges);
             return;
         }
         if (!verify_list(v, path, i, begin, end)) {
@@ -168,7 +171,8 @@ static void verify_features(struct verifying *v, const int64_t *edges)
         }
         int64_t wanted = rows_wanted(v, f, edges), rows = t->rank > 0 ? (int64_t)t->shape[0] : -1;
         if (rows < 0 || (wanted >= 0 && rows != wanted && !v->options.allow_row_mismatch)) {
-            tell(v, m->shown, f->file.field, GREBE_ESCHEMA, "%s: %lld rows, the graph has %lld", f->file.path, (long long)rows, (long long)wanted);
+            tell(v, m->shown, f->file.field, GREBE_ESCHEMA, "%s: %lld rows, the graph has %lld", f->file.path,
+                 (long long)rows, (long long)wanted);
         }
     }
 }
@@ -189,7 +193,8 @@ static void verify_sets(struct verifying *v)
                     if (st != GREBE_OK) {
                         tell(v, m->shown, field, st, "%s", failed.message);
                     } else if (t->rank == 0 || (k > 0 && n != t->shape[0])) {
-                        tell(v, m->shown, field, GREBE_ESCHEMA, "%s: arrays of one set have as many items each", set->items[k].file.path);
+                        tell(v, m->shown, field, GREBE_ESCHEMA, "%s: arrays of one set have as many items each",
+                             set->items[k].file.path);
                     } else {
                         n = t->shape[0];
                     }
@@ -199,7 +204,8 @@ static void verify_sets(struct verifying *v)
     }
 }
 
-grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_options *options, size_t *n_errors, grebe_error *err)
+grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_options *options, size_t *n_errors,
+                                grebe_error *err)
 {
     GREBE_CHECK_ARG(err, graph != NULL);
     grebe_status st = GREBE_OK;

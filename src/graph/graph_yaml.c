@@ -22,7 +22,8 @@ static bool is_null(const char *s)
 static bool bool_of(const char *s, bool *out)
 {
     *out = is_word(s, "true", "True", "TRUE") || is_word(s, "yes", "Yes", "YES") || is_word(s, "on", "On", "ON");
-    return *out || is_word(s, "false", "False", "FALSE") || is_word(s, "no", "No", "NO") || is_word(s, "off", "Off", "OFF");
+    return *out || is_word(s, "false", "False", "FALSE") || is_word(s, "no", "No", "NO") ||
+           is_word(s, "off", "Off", "OFF");
 }
 
 /* Digits of a base with underscores, to the end. */
@@ -33,7 +34,7 @@ static bool digits_of(const char *s, unsigned base, uint64_t *out)
         return false;
     }
     for (; *s != '\0'; s++) {
-        unsigned d = *s >= '0' && *s <= '9' ? (unsigned)(*s - '0')
+        unsigned d = *s >= '0' && *s <= '9'   ? (unsigned)(*s - '0')
                      : *s >= 'a' && *s <= 'f' ? (unsigned)(*s - 'a') + 10
                      : *s >= 'A' && *s <= 'F' ? (unsigned)(*s - 'A') + 10
                                               : 99;
@@ -87,10 +88,10 @@ static bool int_of(const char *s, int64_t *out)
     if (*s < '0' || *s > '9') {
         return false;
     }
-    bool fits = s[0] == '0' && s[1] == 'b'                   ? digits_of(s + 2, 2, &v)
-                : s[0] == '0' && s[1] == 'x'                 ? digits_of(s + 2, 16, &v)
-                : s[0] == '0' && s[1] != '\0'                ? digits_of(s + 1, 8, &v)
-                                                             : digits_of(s, 10, &v) || sixties_of(s, &v);
+    bool fits = s[0] == '0' && s[1] == 'b'    ? digits_of(s + 2, 2, &v)
+                : s[0] == '0' && s[1] == 'x'  ? digits_of(s + 2, 16, &v)
+                : s[0] == '0' && s[1] != '\0' ? digits_of(s + 1, 8, &v)
+                                              : digits_of(s, 10, &v) || sixties_of(s, &v);
     if (!fits || v > (uint64_t)INT64_MAX) {
         return false;
     }
@@ -141,11 +142,11 @@ static struct graph_yaml_scalar plain_of(const char *s, size_t n)
     if (strlen(s) != n) {
         return x;
     }
-    x.kind = is_null(s)                  ? GRAPH_YAML_NULL
-             : bool_of(s, &x.boolean)    ? GRAPH_YAML_BOOL
-             : int_of(s, &x.integer)     ? GRAPH_YAML_INT
-             : float_of(s, &x.real)      ? GRAPH_YAML_FLOAT
-                                         : GRAPH_YAML_TEXT;
+    x.kind = is_null(s)               ? GRAPH_YAML_NULL
+             : bool_of(s, &x.boolean) ? GRAPH_YAML_BOOL
+             : int_of(s, &x.integer)  ? GRAPH_YAML_INT
+             : float_of(s, &x.real)   ? GRAPH_YAML_FLOAT
+                                      : GRAPH_YAML_TEXT;
     return x;
 }
 
@@ -191,7 +192,8 @@ static void add_pairs(struct yaml_pair *to, size_t *n, const struct yaml_tree *m
     }
 }
 
-static grebe_status merge_map(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out, grebe_error *err)
+static grebe_status merge_map(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+                              grebe_error *err)
 {
     size_t room = t->n, n = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -208,8 +210,8 @@ static grebe_status merge_map(struct arena *ar, const char *name, const struct y
             continue;
         }
         if (v->type == YAML_TREE_SCALAR) {
-            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%u:%u: \"<<\" takes a map, or a list of maps", name, (unsigned)v->line,
-                              (unsigned)v->column);
+            return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%u:%u: \"<<\" takes a map, or a list of maps", name,
+                              (unsigned)v->line, (unsigned)v->column);
         }
         for (size_t k = 0; v->type == YAML_TREE_LIST && k < v->n; k++) {
             if (v->items[k].type == YAML_TREE_MAP) {
@@ -235,7 +237,8 @@ static grebe_status merge_map(struct arena *ar, const char *name, const struct y
 }
 
 /* Depth is bounded by YAML_TREE_DEPTH_MAX (merging puts nothing deeper), size by YAML_TREE_NODES_MAX. */
-grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out, grebe_error *err)
+grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+                              grebe_error *err)
 {
     if (t->type == YAML_TREE_MAP) {
         return merge_map(ar, name, t, out, err);
@@ -308,7 +311,8 @@ struct yaml_tree graph_yaml_plain(const char *text)
     return (struct yaml_tree){ .type = YAML_TREE_SCALAR, .is_plain = true, .n = strlen(text), .text = text };
 }
 
-const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key, const struct yaml_tree *value)
+const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key,
+                                       const struct yaml_tree *value)
 {
     struct yaml_tree *out = arena_alloc(ar, sizeof *out);
     struct yaml_pair *pairs = arena_array(ar, map->n + 1, sizeof *pairs);
@@ -318,7 +322,8 @@ const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree 
         return NULL;
     }
     for (size_t i = 0; i < map->n; i++) {
-        bool is_it = map->pairs[i].key.n == strlen(key) && memcmp(map->pairs[i].key.text, key, map->pairs[i].key.n) == 0;
+        bool is_it =
+            map->pairs[i].key.n == strlen(key) && memcmp(map->pairs[i].key.text, key, map->pairs[i].key.n) == 0;
         if (is_it && value == NULL) {
             continue;
         }

@@ -10,7 +10,14 @@
 #include "base/buf.h"
 #include "wire/yaml_tree.h"
 
-enum graph_yaml_kind { GRAPH_YAML_NULL, GRAPH_YAML_BOOL, GRAPH_YAML_INT, GRAPH_YAML_FLOAT, GRAPH_YAML_TEXT, GRAPH_YAML_OTHER };
+enum graph_yaml_kind {
+    GRAPH_YAML_NULL,
+    GRAPH_YAML_BOOL,
+    GRAPH_YAML_INT,
+    GRAPH_YAML_FLOAT,
+    GRAPH_YAML_TEXT,
+    GRAPH_YAML_OTHER
+};
 
 /** What a scalar is. */
 struct graph_yaml_scalar {
@@ -24,7 +31,8 @@ struct graph_yaml_scalar {
 struct graph_yaml_scalar graph_yaml_scalar_of(const struct yaml_tree *t);
 
 /** The tree with what "<<" names put into its map. GREBE_ENOMEM; GREBE_ECORRUPT (merging what is no map). */
-grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out, grebe_error *err);
+grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+                              grebe_error *err);
 
 /** As JSON, types kept. */
 grebe_status graph_yaml_to_json(struct buf *dst, const struct yaml_tree *t, grebe_error *err);
@@ -39,6 +47,7 @@ struct yaml_tree graph_yaml_text(const char *text);
 /** A plain scalar: "true", "null". */
 struct yaml_tree graph_yaml_plain(const char *text);
 /** The map with a key set (or added; value NULL: taken away). NULL: no memory. */
-const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key, const struct yaml_tree *value);
+const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key,
+                                       const struct yaml_tree *value);
 
 #endif

@@ -11,8 +11,8 @@
 static bool is_plain_enough(const char *s, size_t n)
 {
     struct yaml_tree as_plain = { .type = YAML_TREE_SCALAR, .is_plain = true, .n = n, .text = s };
-    if (n == 0 || strlen(s) != n || graph_yaml_scalar_of(&as_plain).kind != GRAPH_YAML_TEXT || s[0] == ' ' || s[n - 1] == ' ' ||
-        strchr("-?:,[]{}#&*!|>'\"%@`=<", s[0]) != NULL || strncmp(s, "...", 3) == 0) {
+    if (n == 0 || strlen(s) != n || graph_yaml_scalar_of(&as_plain).kind != GRAPH_YAML_TEXT || s[0] == ' ' ||
+        s[n - 1] == ' ' || strchr("-?:,[]{}#&*!|>'\"%@`=<", s[0]) != NULL || strncmp(s, "...", 3) == 0) {
         return false;
     }
     if (s[0] >= '0' && s[0] <= '9' && n >= 8 && s[4] == '-') { /* may be a date */
@@ -23,7 +23,8 @@ static bool is_plain_enough(const char *s, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        bool is_bad = c < 0x20 || c >= 0x7f || (c == ':' && (i + 1 == n || s[i + 1] == ' ')) || (c == '#' && s[i - 1] == ' ');
+        bool is_bad =
+            c < 0x20 || c >= 0x7f || (c == ':' && (i + 1 == n || s[i + 1] == ' ')) || (c == '#' && s[i - 1] == ' ');
         if (is_bad) {
             return false;
         }
@@ -81,8 +82,9 @@ static grebe_status put_scalar(struct buf *dst, const struct yaml_tree *t, grebe
     default: break;
     }
     /* what stood without quotes may do so again, dates too */
-    return t->is_plain && strlen(t->text) == t->n && strpbrk(t->text, "\n") == NULL && t->n > 0 ? buf_put(dst, t->text, t->n, err)
-                                                                                                  : put_text(dst, t->text, t->n, err);
+    return t->is_plain && strlen(t->text) == t->n && strpbrk(t->text, "\n") == NULL && t->n > 0
+               ? buf_put(dst, t->text, t->n, err)
+               : put_text(dst, t->text, t->n, err);
 }
 
 static grebe_status put_spaces(struct buf *dst, size_t n, grebe_error *err)
@@ -109,7 +111,8 @@ static grebe_status put_value(struct buf *dst, const struct yaml_tree *v, size_t
     grebe_status st = GREBE_OK;
     if (v->type == YAML_TREE_SCALAR || v->n == 0) {
         GREBE_TRY(buf_put_byte(dst, ' ', err));
-        GREBE_TRY(v->type == YAML_TREE_SCALAR ? put_scalar(dst, v, err) : buf_put_text(dst, v->type == YAML_TREE_LIST ? "[]" : "{}", err));
+        GREBE_TRY(v->type == YAML_TREE_SCALAR ? put_scalar(dst, v, err)
+                                              : buf_put_text(dst, v->type == YAML_TREE_LIST ? "[]" : "{}", err));
         return buf_put_byte(dst, '\n', err);
     }
     if (v->type == YAML_TREE_MAP) {
@@ -118,7 +121,8 @@ static grebe_status put_value(struct buf *dst, const struct yaml_tree *v, size_t
     }
     GREBE_TRY(buf_put_byte(dst, is_item ? ' ' : '\n', err));
     for (size_t i = 0; i < v->n; i++) {
-        size_t at = is_item ? indent + 2 : indent; /* items of a key stand below the key, those of an item are moved in */
+        size_t at =
+            is_item ? indent + 2 : indent; /* items of a key stand below the key, those of an item are moved in */
         GREBE_TRY(put_spaces(dst, i == 0 && is_item ? 0 : at, err));
         GREBE_TRY(buf_put_byte(dst, '-', err));
         GREBE_TRY(put_value(dst, &v->items[i], at, true, err));
@@ -136,7 +140,8 @@ static grebe_status put_map(struct buf *dst, const struct yaml_tree *t, size_t i
         const struct yaml_pair *next = NULL;
         for (size_t i = 0; i < t->n; i++) {
             const struct yaml_pair *p = &t->pairs[i];
-            if ((last == NULL || compare_keys(&p->key, &last->key) > 0) && (next == NULL || compare_keys(&p->key, &next->key) < 0)) {
+            if ((last == NULL || compare_keys(&p->key, &last->key) > 0) &&
+                (next == NULL || compare_keys(&p->key, &next->key) < 0)) {
                 next = p;
             }
         }

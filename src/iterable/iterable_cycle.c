@@ -40,41 +40,9 @@ static bool cycle_yields_tables(const struct node *n)
     return all;
 }
 
-static const struct node_ops cycle_ops;
-
-/* The same over kids[i] changed by fn; no kids at all where is_empty. */
-struct kid_change {
-    const struct pcg64 *g; /* shuffle; NULL: part */
-    int64_t takers, i;
-    bool is_contiguous, is_empty;
-};
-static grebe_status cycle_change(const struct node *n, const struct kid_change *c, struct node **out, grebe_error *err)
-{
-    size_t size = n->n_kids * sizeof(struct node *), made = 0, count = c->is_empty ? 0 : n->n_kids;
-    struct node **kids = mem_alloc_zero(n->ctx->a, size);
-    if (kids == NULL) {
-        return mem_fail(err, size, "a stream");
-    }
-    grebe_status st = GREBE_OK;
-    while (made < count && st == GREBE_OK) {
-        st = c->g != NULL ? node_shuffle(n->kids[made], c->g, &kids[made], err)
-                          : node_part(n->kids[made], c->takers, c->i, c->is_contiguous, &kids[made], err);
-        made += st == GREBE_OK;
-    }
-    if (st == GREBE_OK) {
-        st = node_with_kids(n, kids, made, out, err);
-    } else {
-        while (made > 0) {
-            node_drop(kids[--made]);
-        }
-    }
-    mem_free(n->ctx->a, kids, size);
-    return st;
-}
-
 static grebe_status cycle_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
 {
-    grebe_status st = cycle_change(n, &(struct kid_change){ g, 0, 0, false, false }, out, err);
+    grebe_status st = node_shuffle_kids(n, g, out, err);
     if (st == GREBE_OK && n->is_set) {
         (*out)->rng = *g; /* the children's generator is the node's, too */
     }
@@ -85,12 +53,8 @@ static grebe_status cycle_part(const struct node *n, int64_t takers, int64_t i, 
                                grebe_error *err)
 {
     int64_t n_shards = node_n_shards(n);
-    struct kid_change c = { NULL, takers, i, is_contiguous, false };
-    if (takers >= n_shards) {
-        c.takers = n_shards;
-        c.is_empty = i >= n_shards;
-    }
-    return cycle_change(n, &c, out, err);
+    size_t n_kids = takers >= n_shards && i >= n_shards ? 0 : n->n_kids; /* nothing is left for takers beyond the shards */
+    return node_part_kids(n, n_kids, takers < n_shards ? takers : n_shards, i, is_contiguous, out, err);
 }
 
 static void cycle_shift(struct node *n, int64_t value)

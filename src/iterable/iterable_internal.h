@@ -95,6 +95,10 @@ bool node_is_shufflable(const struct node *n);
 grebe_status node_shuffle(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err);
 grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
                        grebe_error *err);
+/** A copy over its children shuffled, or over parts of the first n_kids of them; its own parameters as they are. */
+grebe_status node_shuffle_kids(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err);
+grebe_status node_part_kids(const struct node *n, size_t n_kids, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
+                            grebe_error *err);
 grebe_status node_shift(const struct node *n, int64_t value, struct node **out, grebe_error *err);
 grebe_status node_reshard(const struct node *n, struct node **out, grebe_error *err);
 /** Appended: a text that is equal for trees that a state fits. */

@@ -147,8 +147,8 @@ struct change_of_tree {
 static grebe_status change_node(const struct node *n, const struct change_of_tree *c, struct node **out,
                                 grebe_error *err);
 
-/* A copy over changed children. */
-static grebe_status change_kids(const struct node *n, const struct change_of_tree *c, struct node **out,
+/* A copy over the first `count` children, changed. */
+static grebe_status change_kids(const struct node *n, size_t count, const struct change_of_tree *c, struct node **out,
                                 grebe_error *err)
 {
     size_t size = n->n_kids * sizeof(struct node *);
@@ -158,7 +158,7 @@ static grebe_status change_kids(const struct node *n, const struct change_of_tre
     }
     grebe_status st = GREBE_OK;
     size_t made = 0;
-    while (made < n->n_kids && st == GREBE_OK) {
+    while (made < count && st == GREBE_OK) {
         st = change_node(n->kids[made], c, &kids[made], err);
         made += st == GREBE_OK;
     }
@@ -190,7 +190,7 @@ static grebe_status change_node(const struct node *n, const struct change_of_tre
         *out = node_keep((struct node *)(uintptr_t)n); /* a leaf that does not change; only its count does */
         return GREBE_OK;
     }
-    grebe_status st = change_kids(n, c, out, err);
+    grebe_status st = change_kids(n, n->n_kids, c, out, err);
     if (st == GREBE_OK && c->what == CHANGE_SHIFT && n->ops->shift != NULL) {
         n->ops->shift(*out, c->n);
     }
@@ -206,6 +206,17 @@ grebe_status node_part(const struct node *n, int64_t takers, int64_t i, bool is_
                        grebe_error *err)
 {
     return change_node(n, &(struct change_of_tree){ CHANGE_PART, NULL, takers, i, is_contiguous }, out, err);
+}
+
+grebe_status node_shuffle_kids(const struct node *n, const struct pcg64 *g, struct node **out, grebe_error *err)
+{
+    return change_kids(n, n->n_kids, &(struct change_of_tree){ CHANGE_SHUFFLE, g, 0, 0, false }, out, err);
+}
+
+grebe_status node_part_kids(const struct node *n, size_t count, int64_t takers, int64_t i, bool is_contiguous, struct node **out,
+                            grebe_error *err)
+{
+    return change_kids(n, count, &(struct change_of_tree){ CHANGE_PART, NULL, takers, i, is_contiguous }, out, err);
 }
 
 grebe_status node_shift(const struct node *n, int64_t value, struct node **out, grebe_error *err)

@@ -7,8 +7,7 @@
 
 static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-/* Behind the last value that ends at depth 0; inside an array: behind the comma after it. */
-static size_t cut_values(const char *data, size_t len, bool is_array)
+size_t json_cut_values(const char *data, size_t len, bool is_array)
 {
     size_t border = 0;
     int64_t depth = 0;
@@ -40,7 +39,7 @@ size_t json_cut(void *arg, const char *data, size_t len, bool is_last)
         return len;
     }
     if (s->layout != LAYOUT_LINES) {
-        return cut_values(data, len, s->layout == LAYOUT_ARRAY);
+        return json_cut_values(data, len, s->layout == LAYOUT_ARRAY);
     }
     while (len > 0 && data[len - 1] != '\n') {
         len--;

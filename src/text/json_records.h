@@ -50,6 +50,8 @@ struct json_records {
     uint64_t line, column; /* of `counted` */
 };
 
+/** Where a block of JSON can be cut: behind the last value that ends at depth 0; inside an array: behind the comma after it. */
+size_t json_cut_values(const char *data, size_t len, bool is_array);
 /** Text_cut_fn; arg is the json_stream. */
 size_t json_cut(void *arg, const char *data, size_t len, bool is_last);
 

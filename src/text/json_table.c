@@ -128,18 +128,7 @@ static grebe_status put_value(struct json_table *t, struct json_node *node, stru
 static grebe_status put_text(struct json_node *node, const char *text, size_t len,
                              grebe_error *err)
 {
-    struct text_builder *b = &node->b;
-    grebe_status st = text_builder_reserve(b, 1, err);
-    if (st == GREBE_OK) {
-        st = text_builder_reserve_text(b, len, err);
-    }
-    if (st == GREBE_OK) {
-        if (len > 0) {
-            memcpy(b->chars + b->text_len, text, len);
-        }
-        text_builder_end_text(b, len);
-    }
-    return st;
+    return text_builder_put_text(&node->b, text, len, err);
 }
 
 static grebe_status put_bytes(struct json_node *node, const char *text, size_t len, grebe_error *err)

@@ -82,6 +82,20 @@ static inline void text_builder_end_text(struct text_builder *b, size_t len)
     text_builder_took(b);
 }
 
+/** One text, or the bytes of one value; room is made. */
+static inline grebe_status text_builder_put_text(struct text_builder *b, const void *text, size_t len, grebe_error *err)
+{
+    grebe_status st = text_builder_reserve(b, 1, err);
+    st = st == GREBE_OK ? text_builder_reserve_text(b, len, err) : st;
+    if (st == GREBE_OK) {
+        if (len > 0) {
+            memcpy(b->chars + b->text_len, text, len);
+        }
+        text_builder_end_text(b, len);
+    }
+    return st;
+}
+
 /** The array; its children are for the caller to fill. The builder is empty then. */
 grebe_status text_builder_finish(struct text_builder *b, int64_t n_children,
                                  struct ArrowArray *out, grebe_error *err);

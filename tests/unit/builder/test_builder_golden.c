@@ -279,6 +279,11 @@ static bool run_case(grebe_context *ctx, const char *root, const struct json_val
     const struct json_value *ours = json_get(c, "ours");
     grebe_status st = load(&l, ctx, root, c, &err);
     bool is_right = false;
+    if (st == GREBE_EUNSUPPORTED && strstr(err.message, "is not built in") != NULL) {
+        print_message("%s: left out: %s\n", name, err.message); /* a build without a codec */
+        unload(&l);
+        return true;
+    }
     if (strcmp(name, "parquet_types") == 0 || (ours != NULL && (ours->type == JSON_STRING || json_get(ours, "rows") != NULL))) {
         is_right = is_as_ours(&l, name, st);
     } else if (ours != NULL) {

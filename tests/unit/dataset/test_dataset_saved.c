@@ -78,6 +78,11 @@ static void loads_what_the_library_saved(void **state)
     for (size_t i = 0; i < g.cases->n; i++) {
         const struct json_value *c = &g.cases->items[i];
         const char *name = text_of(c, "case"), *kind = text_of(c, "kind");
+#ifndef GREBE_HAVE_LZ4
+        if (strcmp(name, "alt_lz4") == 0) {
+            continue;
+        }
+#endif
         char path[512];
         const char *folder = text_of(c, "path") != NULL ? text_of(c, "path") : name;
         snprintf(path, sizeof path, "%s%s", CASES "saved/", folder);

@@ -72,6 +72,9 @@ static void test_features__stored_yaml__same_features_and_same_text(void **state
     struct buf b = BUF_INIT(mem_system());
     size_t n_read = 0;
     (void)state;
+    if (!GREBE_HAVE_YAML) {
+        skip();
+    }
     open_goldens(&g);
     for (size_t i = 0; i < g.cases->n; i++) {
         const struct json_value *c = &g.cases->items[i];
@@ -245,6 +248,9 @@ static void refuse_yaml(const char *text, const char *fragment)
 static void test_features__wrong_yaml__refused_with_place(void **state)
 {
     (void)state;
+    if (!GREBE_HAVE_YAML) {
+        skip();
+    }
     refuse_yaml("- name: a\n  dtype:\n    class_label:\n      names:\n        '0': x\n        '2': y\n", "6:9");
     refuse_yaml("- dtype: int32\n", "entry with a name");
     refuse_yaml("- name: a\n", "expected dtype");

@@ -20,14 +20,18 @@ static void put(struct fixture *f, const char *name, const void *bytes, size_t n
     test_write_file(path, bytes, n);
 }
 
-static void put_text(struct fixture *f, const char *name, const char *text) { put(f, name, text, strlen(text)); }
+static void put_text(struct fixture *f, const char *name, const char *text)
+{
+    put(f, name, text, strlen(text));
+}
 
 static grebe_status preprocess(struct fixture *f, const grebe_graph_options *o, grebe_error *err)
 {
     return grebe_graph_preprocess(f->ctx, f->folder, o, NULL, err);
 }
 
-static void assert_lists(struct fixture *f, int64_t n_nodes, const int64_t *indptr, const int64_t *indices, const int64_t *edge_ids)
+static void assert_lists(struct fixture *f, int64_t n_nodes, const int64_t *indptr, const int64_t *indices,
+                         const int64_t *edge_ids)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_graph *g = NULL;
@@ -62,15 +66,26 @@ static void test_csc__multi_edges_and_isolated_nodes__are_kept_in_order(void **s
     put_text(f, "metadata.yaml", one);
     put_text(f, "e.csv", "0,1\n0,1\n2,1\n1,0\n0,1\n");
     assert_ok(preprocess(f, NULL, &err));
-    assert_lists(f, 4, (const int64_t[]){ 0, 1, 5, 5, 5 }, (const int64_t[]){ 1, 0, 0, 2, 0 }, (const int64_t[]){ 3, 0, 1, 2, 4 });
+    assert_lists(f, 4, (const int64_t[]){ 0, 1, 5, 5, 5 }, (const int64_t[]){ 1, 0, 0, 2, 0 },
+                 (const int64_t[]){ 3, 0, 1, 2, 4 });
 }
 
 static void test_csv__what_is_two_integers__is_read(void **state)
 {
     struct fixture *f = *state;
     static const char *const texts[] = {
-        "0,1\n2,3\n", "0,1\r\n2,3\r\n", "0,1\r2,3\r", "0,1\n2,3", "\xef\xbb\xbf" "0,1\n2,3\n", "\n0,1\n\n\n2,3\n\n", "0, 1\n 2,3 \n",
-        "\"0\",\"1\"\n\"2\",3\n", "+0,1\n002,0003\n", "0 , 1\n  \n2 , 3\n", "0,1\r\n\r\n2,3",
+        "0,1\n2,3\n",
+        "0,1\r\n2,3\r\n",
+        "0,1\r2,3\r",
+        "0,1\n2,3",
+        "\xef\xbb\xbf"
+        "0,1\n2,3\n",
+        "\n0,1\n\n\n2,3\n\n",
+        "0, 1\n 2,3 \n",
+        "\"0\",\"1\"\n\"2\",3\n",
+        "+0,1\n002,0003\n",
+        "0 , 1\n  \n2 , 3\n",
+        "0,1\r\n\r\n2,3",
     };
     put_text(f, "metadata.yaml", one);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -83,8 +98,15 @@ static void test_csv__what_is_two_integers__is_read(void **state)
     put_text(f, "e.csv", "");
     assert_ok(preprocess(f, NULL, &err));
     assert_lists(f, 4, (const int64_t[]){ 0, 0, 0, 0, 0 }, NULL, NULL);
-    static const struct { const char *text; char separator; bool has_header; } with[] = {
-        { "0\t1\n2\t3\n", '\t', false }, { "0 1\n2  3\n", ' ', false }, { "0;1\n2;3", ';', false }, { "src,dst\n0,1\n2,3\n", 0, true },
+    static const struct {
+        const char *text;
+        char separator;
+        bool has_header;
+    } with[] = {
+        { "0\t1\n2\t3\n", '\t', false },
+        { "0 1\n2  3\n", ' ', false },
+        { "0;1\n2;3", ';', false },
+        { "src,dst\n0,1\n2,3\n", 0, true },
         { "\xef\xbb\xbfsrc dst\r\n0 1\r\n2 3\r\n", ' ', true },
     };
     for (size_t i = 0; i < sizeof with / sizeof with[0]; i++) {
@@ -100,18 +122,33 @@ static void test_csv__what_is_two_integers__is_read(void **state)
 static void test_csv__what_is_not__is_refused_with_its_line(void **state)
 {
     struct fixture *f = *state;
-    static const struct { const char *text; const char *wanted; } cases[] = {
-        { "src,dst\n0,1\n", "e.csv:1: the first field is not an integer" }, { "7,0,1\n7,1,2\n", "e.csv:1: line 1 has 3 fields" },
-        { "0,1\n0,1,2,3\n", "e.csv:2: line 2 has 4 fields" },              { "0,1\n2,3,1\n", "e.csv:2: line 2 has 3 fields" },
-        { "0,1\n2,\n", "e.csv:2: the second field is empty" },             { "0,1\n,2\n", "e.csv:2: the first field is empty" },
-        { "0.0,1.0\n", "e.csv:1: the first field is not an integer" },     { "0,1,\n", "e.csv:1: line 1 has 3 fields" },
-        { "0x1,2\n", "e.csv:1: the first field is not" },                  { "1_0,2\n", "e.csv:1: the first field is not" },
-        { "0,1\n# no\n", "e.csv:2: line 2 has 1 field" },                  { "0,1\n2\n", "e.csv:2: line 2 has 1 field" },
-        { "nan,1\n", "e.csv:1: the first field is not" },                  { "0\t1\n", "separated by tabs" },
-        { "0 1\n", "separated by spaces" },                                { "0,99999999999999999999\n", "does not fit" },
-        { "0,1\n-1,2\n", "e.csv:2: column 1: node -1, the bound is 4" },   { "0,1\r\n0,1\r\n2,4\r\n", "e.csv:3: column 2: node 4, the bound is 4" },
-        { "\n\n4,0\n", "e.csv:3: column 1: node 4, the bound is 4" },      { "\"0,1\n", "e.csv:1" }, { "0,1 x\n", "e.csv:1: the second field is not" },
-        { "0,1\r0,9\r", "e.csv:2: column 2: node 9" },                     { "+,1\n", "e.csv:1: the first field" },
+    static const struct {
+        const char *text;
+        const char *wanted;
+    } cases[] = {
+        { "src,dst\n0,1\n", "e.csv:1: the first field is not an integer" },
+        { "7,0,1\n7,1,2\n", "e.csv:1: line 1 has 3 fields" },
+        { "0,1\n0,1,2,3\n", "e.csv:2: line 2 has 4 fields" },
+        { "0,1\n2,3,1\n", "e.csv:2: line 2 has 3 fields" },
+        { "0,1\n2,\n", "e.csv:2: the second field is empty" },
+        { "0,1\n,2\n", "e.csv:2: the first field is empty" },
+        { "0.0,1.0\n", "e.csv:1: the first field is not an integer" },
+        { "0,1,\n", "e.csv:1: line 1 has 3 fields" },
+        { "0x1,2\n", "e.csv:1: the first field is not" },
+        { "1_0,2\n", "e.csv:1: the first field is not" },
+        { "0,1\n# no\n", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n2\n", "e.csv:2: line 2 has 1 field" },
+        { "nan,1\n", "e.csv:1: the first field is not" },
+        { "0\t1\n", "separated by tabs" },
+        { "0 1\n", "separated by spaces" },
+        { "0,99999999999999999999\n", "does not fit" },
+        { "0,1\n-1,2\n", "e.csv:2: column 1: node -1, the bound is 4" },
+        { "0,1\r\n0,1\r\n2,4\r\n", "e.csv:3: column 2: node 4, the bound is 4" },
+        { "\n\n4,0\n", "e.csv:3: column 1: node 4, the bound is 4" },
+        { "\"0,1\n", "e.csv:1" },
+        { "0,1 x\n", "e.csv:1: the second field is not" },
+        { "0,1\r0,9\r", "e.csv:2: column 2: node 9" },
+        { "+,1\n", "e.csv:1: the first field" },
     };
     char made[700];
     put_text(f, "metadata.yaml", one);
@@ -164,8 +201,8 @@ static void test_csv__a_large_file__is_read_by_blocks(void **state)
 
 /* ---- npy ---- */
 
-static void put_npy(struct fixture *f, const char *name, const char *descr, const char *shape, bool is_fortran, unsigned version,
-                    const void *values, size_t n)
+static void put_npy(struct fixture *f, const char *name, const char *descr, const char *shape, bool is_fortran,
+                    unsigned version, const void *values, size_t n)
 {
     unsigned char head[128];
     unsigned skip = version == 1 ? 10 : 12;
@@ -199,7 +236,8 @@ static void test_npy__layouts_and_versions__are_read(void **state)
             grebe_error err = GREBE_ERROR_INIT;
             put_npy(f, "e.npy", "<i4", "(2, 2)", fortran == 1, version, fortran == 1 ? columns : rows, 16);
             assert_ok(preprocess(f, NULL, &err));
-            assert_lists(f, 4, (const int64_t[]){ 0, 0, 1, 1, 2 }, (const int64_t[]){ 0, 2 }, (const int64_t[]){ 0, 1 });
+            assert_lists(f, 4, (const int64_t[]){ 0, 0, 1, 1, 2 }, (const int64_t[]){ 0, 2 },
+                         (const int64_t[]){ 0, 1 });
         }
     }
     grebe_error err = GREBE_ERROR_INIT;
@@ -221,8 +259,9 @@ static void test_npy__narrow_ids_behind_large_offsets__do_not_wrap(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_graph *g = NULL;
     const int8_t ends[] = { 100, 1, 0, 2 };
-    put_text(f, "metadata.yaml", "graph:\n  nodes: [{type: b, num: 120}, {type: a, num: 200}]\n"
-                                 "  edges: [{type: 'b:r:b', format: numpy, path: e.npy}]\n");
+    put_text(f, "metadata.yaml",
+             "graph:\n  nodes: [{type: b, num: 120}, {type: a, num: 200}]\n"
+             "  edges: [{type: 'b:r:b', format: numpy, path: e.npy}]\n");
     put_npy(f, "e.npy", "|i1", "(2, 2)", false, 1, ends, 4);
     assert_ok(preprocess(f, NULL, &err));
     assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
@@ -247,7 +286,8 @@ static void test_torch__a_tensor_of_two_rows__is_read(void **state)
     put(f, "e.pt", bytes, n);
     put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: torch, path: e.pt}]\n");
     assert_ok(preprocess(f, NULL, &err));
-    assert_lists(f, 6, (const int64_t[]){ 0, 0, 0, 0, 1, 2, 3 }, (const int64_t[]){ 0, 1, 2 }, (const int64_t[]){ 0, 1, 2 });
+    assert_lists(f, 6, (const int64_t[]){ 0, 0, 0, 0, 1, 2, 3 }, (const int64_t[]){ 0, 1, 2 },
+                 (const int64_t[]){ 0, 1, 2 });
     put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: parquet, path: e.pt}]\n");
     assert_fails(preprocess(f, NULL, &err), GREBE_ESCHEMA, "3:20: graph.edges[0].format: expected csv or numpy");
     put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 6}]\n  edges: [{format: parquet, path: no}]\n");
@@ -292,12 +332,15 @@ static void test_types__257__are_written_and_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_csc__multi_edges_and_isolated_nodes__are_kept_in_order, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_csc__multi_edges_and_isolated_nodes__are_kept_in_order, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_csv__what_is_two_integers__is_read, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_csv__what_is_not__is_refused_with_its_line, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_csv__what_is_not__is_refused_with_its_line, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_csv__a_large_file__is_read_by_blocks, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__layouts_and_versions__are_read, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_npy__narrow_ids_behind_large_offsets__do_not_wrap, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_npy__narrow_ids_behind_large_offsets__do_not_wrap, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_torch__a_tensor_of_two_rows__is_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_types__their_number__says_how_wide_ids_are),
         cmocka_unit_test_setup_teardown(test_types__257__are_written_and_read, fixture_set_up, fixture_tear_down),

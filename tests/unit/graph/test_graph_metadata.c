@@ -23,8 +23,8 @@ static void tell(void *arg, const grebe_graph_problem *p)
 {
     struct told *t = arg;
     size_t len = strlen(t->text);
-    snprintf(t->text + len, sizeof t->text - len, "%s%llu:%llu %s: %s\n", p->is_error ? "" : "warning ", (unsigned long long)p->line,
-             (unsigned long long)p->column, p->field, p->message);
+    snprintf(t->text + len, sizeof t->text - len, "%s%llu:%llu %s: %s\n", p->is_error ? "" : "warning ",
+             (unsigned long long)p->line, (unsigned long long)p->column, p->field, p->message);
     t->n_errors += p->is_error ? 1 : 0;
     if (t->n < 64) {
         t->lines[t->n++] = p->line;
@@ -46,7 +46,8 @@ static void make_case(struct fixture *f, const struct json_value *c, size_t numb
     mkdir(folder, 0777);
     put_file(folder, "metadata.yaml", metadata->text, metadata->n);
     for (size_t i = 0; i < files->n; i++) {
-        const struct json_value *text = json_get(&files->members[i].value, "text"), *coded = json_get(&files->members[i].value, "base64");
+        const struct json_value *text = json_get(&files->members[i].value, "text"),
+                                *coded = json_get(&files->members[i].value, "base64");
         if (text != NULL) {
             put_file(folder, files->members[i].key, text->text, text->n);
         } else {
@@ -89,7 +90,9 @@ static void check_place(const char *name, const struct json_value *want, const s
     if (at != NULL && strstr(t->text, json_get(at, "file")->text) == NULL) {
         fail_msg("%s: the file is not named in: %s", name, t->text);
     }
-    static const char *const keys[] = { "row %s", "edge %s", "node %s", "bound is %s" }, *const fields[] = { "row", "column", "value", "bound" };
+    static const char *const keys[] = { "row %s", "edge %s", "node %s", "bound is %s" }, *const fields[] = {
+        "row", "column", "value", "bound"
+    };
     for (size_t i = 0; at != NULL && i < 4; i++) {
         char text[60];
         const struct json_value *v = json_get(at, fields[i]);
@@ -114,7 +117,8 @@ static void check_edges(struct fixture *f, const char *folder, const struct json
         assert_int_equal(((const int32_t *)info.indptr.data)[v], k);
         for (size_t i = 0; i < edges->items[0].n; i++) {
             int64_t source = -1, destination = -1;
-            assert_true(json_i64(&edges->items[0].items[i], &source) && json_i64(&edges->items[1].items[i], &destination));
+            assert_true(json_i64(&edges->items[0].items[i], &source) &&
+                        json_i64(&edges->items[1].items[i], &destination));
             if (destination == v) {
                 assert_int_equal(((const int32_t *)info.indices.data)[k], source);
                 k++;
@@ -184,9 +188,11 @@ static void test_check__bad_metadata__is_told_with_its_place(void **state)
     free(text);
 }
 
-static const char five[] = "dataset_name: t\ngraph:\n  nodes:\n  - type: a\n    num: -4\n  - type: b\n    num: 1.5\n  edges:\n  - type: 'a:x:c'\n"
-                           "    format: csv\n    path: nope.csv\nfeature_data:\n- domain: Node\n  type: a\n  name: x\n  format: numpy\n"
-                           "  path: no.npy\n";
+static const char five[] =
+    "dataset_name: t\ngraph:\n  nodes:\n  - type: a\n    num: -4\n  - type: b\n    num: 1.5\n  edges:\n  - type: "
+    "'a:x:c'\n"
+    "    format: csv\n    path: nope.csv\nfeature_data:\n- domain: Node\n  type: a\n  name: x\n  format: numpy\n"
+    "  path: no.npy\n";
 
 static struct told *check_text(struct fixture *f, const char *text, size_t *n_errors)
 {
@@ -204,8 +210,9 @@ static void test_check__several_mistakes__are_told_in_one_run(void **state)
 {
     size_t n = 0;
     struct told *t = check_text(*state, five, &n);
-    static const char *const wanted[] = { "5:10 graph.nodes[0].num", "7:10 graph.nodes[1].num", "9:11 graph.edges[0].type",
-                                          "11:11 graph.edges[0].path", "13:11 feature_data[0].domain", "17:9 feature_data[0].path" };
+    static const char *const wanted[] = { "5:10 graph.nodes[0].num",      "7:10 graph.nodes[1].num",
+                                          "9:11 graph.edges[0].type",     "11:11 graph.edges[0].path",
+                                          "13:11 feature_data[0].domain", "17:9 feature_data[0].path" };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         if (strstr(t->text, wanted[i]) == NULL) {
             fail_msg("%s is not in: %s", wanted[i], t->text);
@@ -220,7 +227,8 @@ static void test_check__anchors_and_merge_keys__are_followed(void **state)
     size_t n = 0;
     struct fixture *f = *state;
     put_file(f->folder, "e.csv", "0,1\n", 4);
-    struct told *t = check_text(f, "x: &e {format: csv, path: e.csv}\ngraph:\n  nodes: [{num: 0x2}]\n  edges:\n  - <<: *e\n", &n);
+    struct told *t =
+        check_text(f, "x: &e {format: csv, path: e.csv}\ngraph:\n  nodes: [{num: 0x2}]\n  edges:\n  - <<: *e\n", &n);
     assert_string_equal(t->text, "");
     assert_int_equal(n, 0);
     free(t);
@@ -232,8 +240,8 @@ static void test_check__alias_bomb__is_refused(void **state)
     char text[1000] = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n";
     for (int i = 1; i < 10; i++) {
         char line[100];
-        snprintf(line, sizeof line, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1, i - 1, i - 1,
-                 i - 1, i - 1, i - 1, i - 1);
+        snprintf(line, sizeof line, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1,
+                 i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
         strcat(text, line);
     }
     struct told *t = check_text(*state, text, &n);
@@ -247,9 +255,12 @@ static void test_check__sets_that_do_not_fit__are_refused(void **state)
     size_t n = 0;
     struct fixture *f = *state;
     put_file(f->folder, "e.csv", "0,1\n", 4);
-    struct told *t = check_text(f, "graph:\n  nodes: [{type: a, num: 2}]\n  edges: [{type: 'a:r:a', format: csv, path: e.csv}]\ntasks:\n"
-                                   "- train_set:\n  - data: []\n  - type: a\n    data: []\n  test_set:\n  - type: a\n    data: []\n"
-                                   "  - type: a\n    data: [{format: torch, path: e.csv, name: q}]\n", &n);
+    struct told *t = check_text(
+        f,
+        "graph:\n  nodes: [{type: a, num: 2}]\n  edges: [{type: 'a:r:a', format: csv, path: e.csv}]\ntasks:\n"
+        "- train_set:\n  - data: []\n  - type: a\n    data: []\n  test_set:\n  - type: a\n    data: []\n"
+        "  - type: a\n    data: [{format: torch, path: e.csv, name: q}]\n",
+        &n);
     assert_non_null(strstr(t->text, "7:5 tasks[0].train_set[1]: only one set"));
     assert_non_null(strstr(t->text, "tasks[0].test_set[1].type: a set of type a is there already, on line 10"));
     assert_non_null(strstr(t->text, "names of its items differ"));
@@ -258,14 +269,31 @@ static void test_check__sets_that_do_not_fit__are_refused(void **state)
 
 static void test_yaml__scalars__are_those_of_python(void **state)
 {
-    static const struct { const char *text; enum graph_yaml_kind kind; int64_t integer; } cases[] = {
-        { "010", GRAPH_YAML_INT, 8 },     { "0x1F", GRAPH_YAML_INT, 31 },     { "0b101", GRAPH_YAML_INT, 5 },
-        { "1_000", GRAPH_YAML_INT, 1000 }, { "1:2:3", GRAPH_YAML_INT, 3723 }, { "-7", GRAPH_YAML_INT, -7 },
-        { "08", GRAPH_YAML_TEXT, 0 },     { "1e3", GRAPH_YAML_TEXT, 0 },      { "1.0e+3", GRAPH_YAML_FLOAT, 0 },
-        { "1.", GRAPH_YAML_FLOAT, 0 },    { ".5", GRAPH_YAML_FLOAT, 0 },      { ".inf", GRAPH_YAML_FLOAT, 0 },
-        { "y", GRAPH_YAML_TEXT, 0 },      { "On", GRAPH_YAML_BOOL, 0 },       { "oN", GRAPH_YAML_TEXT, 0 },
-        { "~", GRAPH_YAML_NULL, 0 },      { "nULL", GRAPH_YAML_TEXT, 0 },     { "A:a_b:B", GRAPH_YAML_TEXT, 0 },
-        { "99999999999999999999", GRAPH_YAML_TEXT, 0 }, { "1:60", GRAPH_YAML_TEXT, 0 },
+    static const struct {
+        const char *text;
+        enum graph_yaml_kind kind;
+        int64_t integer;
+    } cases[] = {
+        { "010", GRAPH_YAML_INT, 8 },
+        { "0x1F", GRAPH_YAML_INT, 31 },
+        { "0b101", GRAPH_YAML_INT, 5 },
+        { "1_000", GRAPH_YAML_INT, 1000 },
+        { "1:2:3", GRAPH_YAML_INT, 3723 },
+        { "-7", GRAPH_YAML_INT, -7 },
+        { "08", GRAPH_YAML_TEXT, 0 },
+        { "1e3", GRAPH_YAML_TEXT, 0 },
+        { "1.0e+3", GRAPH_YAML_FLOAT, 0 },
+        { "1.", GRAPH_YAML_FLOAT, 0 },
+        { ".5", GRAPH_YAML_FLOAT, 0 },
+        { ".inf", GRAPH_YAML_FLOAT, 0 },
+        { "y", GRAPH_YAML_TEXT, 0 },
+        { "On", GRAPH_YAML_BOOL, 0 },
+        { "oN", GRAPH_YAML_TEXT, 0 },
+        { "~", GRAPH_YAML_NULL, 0 },
+        { "nULL", GRAPH_YAML_TEXT, 0 },
+        { "A:a_b:B", GRAPH_YAML_TEXT, 0 },
+        { "99999999999999999999", GRAPH_YAML_TEXT, 0 },
+        { "1:60", GRAPH_YAML_TEXT, 0 },
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -281,9 +309,13 @@ static void test_yaml__scalars__are_those_of_python(void **state)
 static void test_yaml_dump__any_text__is_read_back(void **state)
 {
     struct fixture *f = *state;
-    static const char *const texts[] = { "", " ", "a b", "no", "1e3", "1:2:3", "2020-01-01", "a: b", "a #b", "- x", "#", "it's", "\"", "\\",
-                                         "line\nline", "\xc3\xa9t\xc3\xa9", "~", "null", "[", "{}", "&a", "*a", "!x", "%", "@", "`", "=", "a:", ":a",
-                                         "tab\tx", "0x10", ".5", "...", "---", "?", "yes", "x\x01" };
+    static const char *const texts[] = {
+        "",     " ",    "a b", "no",   "1e3",  "1:2:3",  "2020-01-01", "a: b",
+        "a #b", "- x",  "#",   "it's", "\"",   "\\",     "line\nline", "\xc3\xa9t\xc3\xa9",
+        "~",    "null", "[",   "{}",   "&a",   "*a",     "!x",         "%",
+        "@",    "`",    "=",   "a:",   ":a",   "tab\tx", "0x10",       ".5",
+        "...",  "---",  "?",   "yes",  "x\x01"
+    };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct arena ar = ARENA_INIT(f->ctx->a);
         struct buf b = BUF_INIT(f->ctx->a);
@@ -303,11 +335,15 @@ static void test_yaml_dump__any_text__is_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_check__bad_metadata__is_told_with_its_place, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_check__several_mistakes__are_told_in_one_run, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_check__anchors_and_merge_keys__are_followed, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check__bad_metadata__is_told_with_its_place, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check__several_mistakes__are_told_in_one_run, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check__anchors_and_merge_keys__are_followed, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_check__alias_bomb__is_refused, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_check__sets_that_do_not_fit__are_refused, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check__sets_that_do_not_fit__are_refused, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test(test_yaml__scalars__are_those_of_python),
         cmocka_unit_test_setup_teardown(test_yaml_dump__any_text__is_read_back, fixture_set_up, fixture_tear_down),
     };

@@ -14,9 +14,13 @@
 #include "test_support.h"
 #include "wire/json.h"
 
-static void path_of(char *dst, size_t room, const char *name) { snprintf(dst, room, "%s/data/graphbolt/%s", TEST_DATA, name); }
+static void path_of(char *dst, size_t room, const char *name)
+{
+    snprintf(dst, room, "%s/data/graphbolt/%s", TEST_DATA, name);
+}
 
-static grebe_graph *make_and_open(struct fixture *f, const char *data, const grebe_graph_options *given, const char *out)
+static grebe_graph *make_and_open(struct fixture *f, const char *data, const grebe_graph_options *given,
+                                  const char *out)
 {
     char raw[600], folder[700];
     grebe_error err = GREBE_ERROR_INIT;
@@ -32,7 +36,8 @@ static grebe_graph *make_and_open(struct fixture *f, const char *data, const gre
 }
 
 /* The array of a npy file, type and bytes. */
-static void assert_same_array(struct fixture *f, const char *folder, const char *name, const char *type, uint64_t n_values, const void *data)
+static void assert_same_array(struct fixture *f, const char *folder, const char *name, const char *type,
+                              uint64_t n_values, const void *data)
 {
     char path[900];
     grebe_error err = GREBE_ERROR_INIT;
@@ -54,7 +59,8 @@ static void assert_same_ids(struct fixture *f, const char *folder, const char *n
     assert_same_array(f, folder, name, x->type, x->shape[0], x->data);
 }
 
-static void assert_same_attributes(struct fixture *f, const char *folder, const char *sub, const grebe_graph *g, bool is_edge)
+static void assert_same_attributes(struct fixture *f, const char *folder, const char *sub, const grebe_graph *g,
+                                   bool is_edge)
 {
     grebe_graph_array a;
     char name[300];
@@ -85,7 +91,10 @@ static const struct json_value *read_json(struct arena *ar, const char *folder, 
     return v;
 }
 
-static size_t length_of(const struct json_value *v) { return v != NULL && v->type == JSON_ARRAY ? v->n : 0; }
+static size_t length_of(const struct json_value *v)
+{
+    return v != NULL && v->type == JSON_ARRAY ? v->n : 0;
+}
 
 static void assert_same_json(const struct json_value *x, const struct json_value *y)
 {
@@ -117,7 +126,8 @@ static void assert_json_text(struct arena *ar, const char *text, const struct js
     assert_same_json(want, v);
 }
 
-static void assert_same_features(struct fixture *f, struct arena *ar, const char *folder, const struct json_value *info, const grebe_graph *g)
+static void assert_same_features(struct fixture *f, struct arena *ar, const char *folder, const struct json_value *info,
+                                 const grebe_graph *g)
 {
     const struct json_value *features = json_get(info, "features");
     grebe_error err = GREBE_ERROR_INIT;
@@ -191,13 +201,15 @@ static void assert_values(const struct json_value *v, const grebe_graph_array *a
     assert_true(value_of(a, (*at)++) == want);
 }
 
-static void assert_same_part(const struct json_value *arrays, const grebe_graph *g, size_t task, grebe_graph_set set, size_t part)
+static void assert_same_part(const struct json_value *arrays, const grebe_graph *g, size_t task, grebe_graph_set set,
+                             size_t part)
 {
     grebe_error err = GREBE_ERROR_INIT;
     const char *type, *name;
     assert_int_equal(length_of(arrays), grebe_graph_set_part(g, task, set, part, &type));
     for (size_t i = 0; i < arrays->n; i++) {
-        const struct json_value *want = &arrays->items[i], *shape = json_get(want, "shape"), *want_name = json_get(want, "name");
+        const struct json_value *want = &arrays->items[i], *shape = json_get(want, "shape"),
+                                *want_name = json_get(want, "name");
         grebe_graph_array a;
         uint64_t at = 0;
         assert_ok(grebe_graph_set_values(g, task, set, part, i, &name, &a, &err));
@@ -268,7 +280,8 @@ static void assert_same(struct fixture *f, const char *folder, const grebe_graph
     arena_release(&ar);
 }
 
-static const char *const cases[] = { "homo_csv", "homo_attr", "homo_no_edges", "hetero_mix", "hetero_attr", "one_named_type", "dtypes", "many_types" };
+static const char *const cases[] = { "homo_csv",    "homo_attr",      "homo_no_edges", "hetero_mix",
+                                     "hetero_attr", "one_named_type", "dtypes",        "many_types" };
 enum { N_CASES = sizeof cases / sizeof cases[0] };
 
 static void test_preprocess__every_case__is_what_dgl_made(void **state)
@@ -415,11 +428,16 @@ static void test_preprocess__metadata__is_what_dgl_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_preprocess__every_case__is_what_dgl_made, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__attributes_in_file_order__are_where_dgl_leaves_them, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_open__what_dgl_preprocessed__is_the_same, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__graph_file__has_the_bytes_that_torch_wrote, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__metadata__is_what_dgl_wrote, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__every_case__is_what_dgl_made, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__attributes_in_file_order__are_where_dgl_leaves_them,
+                                        fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_open__what_dgl_preprocessed__is_the_same, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__graph_file__has_the_bytes_that_torch_wrote, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__metadata__is_what_dgl_wrote, fixture_set_up,
+                                        fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

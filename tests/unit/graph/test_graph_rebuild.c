@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What preprocessing leaves alone, when it runs again, that its result does not depend on how it was run, and what cannot be broken. */
+/* What preprocessing leaves alone, when it runs again, that its result does not depend on how it was run, and what
+ * cannot be broken. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@
 #include "test_fixture.h"
 #include "test_support.h"
 
-static void path_in(struct fixture *f, const char *name, char *dst, size_t room) { snprintf(dst, room, "%s/%s", f->folder, name); }
+static void path_in(struct fixture *f, const char *name, char *dst, size_t room)
+{
+    snprintf(dst, room, "%s/%s", f->folder, name);
+}
 
 static void put(struct fixture *f, const char *name, const void *bytes, size_t n)
 {
@@ -21,7 +25,8 @@ static void put(struct fixture *f, const char *name, const void *bytes, size_t n
     test_write_file(path, bytes, n);
 }
 
-static void put_npy(struct fixture *f, const char *name, int type, const uint64_t *shape, unsigned rank, const void *values, size_t n)
+static void put_npy(struct fixture *f, const char *name, int type, const uint64_t *shape, unsigned rank,
+                    const void *values, size_t n)
 {
     grebe_error err = GREBE_ERROR_INIT;
     struct buf b = BUF_INIT(f->ctx->a);
@@ -46,7 +51,8 @@ static void make_data(struct fixture *f, uint64_t n, int32_t n_a, int32_t n_b)
     uint64_t seed = f->seed | 1;
     for (int i = 0; i < 3; i++) {
         int32_t from = ends[i][0] == 'a' ? n_a : n_b, to = ends[i][1] == 'a' ? n_a : n_b;
-        p += sprintf(p, "  - {domain: edge, type: '%c:r%d:%c', name: w, format: numpy, path: w%d.npy}\n", ends[i][0], i, ends[i][1], i);
+        p += sprintf(p, "  - {domain: edge, type: '%c:r%d:%c', name: w, format: numpy, path: w%d.npy}\n", ends[i][0], i,
+                     ends[i][1], i);
         for (uint64_t k = 0; k < n; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             e[k] = (int32_t)((seed >> 33) % (uint64_t)from);
@@ -72,7 +78,10 @@ static void test_preprocess__threads_and_memory__do_not_change_a_byte(void **sta
     unsigned char *first = NULL;
     size_t n_first = 0;
     make_data(f, 300000, 5000, 700);
-    static const struct { uint32_t threads; uint64_t memory; } ways[] = { { 1, 0 }, { 2, 0 }, { 8, 0 }, { 1, 1 << 20 }, { 8, 3 << 20 }, { 3, 1 << 23 } };
+    static const struct {
+        uint32_t threads;
+        uint64_t memory;
+    } ways[] = { { 1, 0 }, { 2, 0 }, { 8, 0 }, { 1, 1 << 20 }, { 8, 3 << 20 }, { 3, 1 << 23 } };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         char path[700];
         grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
@@ -118,10 +127,11 @@ static void test_preprocess__attributes__go_with_their_edges(void **state)
     grebe_graph_close(g);
 }
 
-static const char small[] = "graph:\n  nodes: [{num: 3}]\n  edges: [{format: csv, path: e.csv}]\nfeature_data:\n"
-                            "- {domain: node, name: x, format: numpy, path: concept/adapt.npy}\n"
-                            "- {domain: node, name: y, format: torch, path: f.pt}\n- {domain: node, name: z, format: numpy, path: f.npy}\n"
-                            "tasks:\n- train_set:\n  - data: [{name: seeds, format: numpy, path: %s}]\n";
+static const char small[] =
+    "graph:\n  nodes: [{num: 3}]\n  edges: [{format: csv, path: e.csv}]\nfeature_data:\n"
+    "- {domain: node, name: x, format: numpy, path: concept/adapt.npy}\n"
+    "- {domain: node, name: y, format: torch, path: f.pt}\n- {domain: node, name: z, format: numpy, path: f.npy}\n"
+    "tasks:\n- train_set:\n  - data: [{name: seeds, format: numpy, path: %s}]\n";
 
 /* A small data set with names that could be mixed up. */
 static void make_small(struct fixture *f, const char *seeds)
@@ -165,7 +175,8 @@ static void test_preprocess__files_of_the_data_set__are_left_alone(void **state)
     for (size_t i = 0; i < 6; i++) {
         path_in(f, names[i], path, sizeof path);
         assert_int_equal(stat(path, &after), 0);
-        assert_true(after.st_size == before[i].st_size && after.st_mtim.tv_nsec == before[i].st_mtim.tv_nsec && after.st_ino == before[i].st_ino);
+        assert_true(after.st_size == before[i].st_size && after.st_mtim.tv_nsec == before[i].st_mtim.tv_nsec &&
+                    after.st_ino == before[i].st_ino);
     }
     assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
     assert_ok(grebe_graph_get_feature(g, 0, &feature, &err));
@@ -189,7 +200,8 @@ static void assert_made(struct fixture *f, const grebe_graph_options *o, bool is
     grebe_graph_made made;
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, o, &made, &err));
     if (made.is_reused != is_reused || strstr(made.reason, reason) == NULL) {
-        fail_msg("expected %s (%s), found %s (%s)", is_reused ? "reused" : "made", reason, made.is_reused ? "reused" : "made", made.reason);
+        fail_msg("expected %s (%s), found %s (%s)", is_reused ? "reused" : "made", reason,
+                 made.is_reused ? "reused" : "made", made.reason);
     }
 }
 
@@ -245,7 +257,8 @@ static void test_preprocess__a_failure__leaves_what_was_there(void **state)
     assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_ECORRUPT, "e.csv:2");
     path_in(f, "preprocessed/metadata.yaml", path, sizeof path);
     assert_int_equal(access(path, R_OK), 0);
-    snprintf(command, sizeof command, "ls -d %s/preprocessed.tmp-* >%s/left 2>/dev/null; test ! -s %s/left", f->folder, f->folder, f->folder);
+    snprintf(command, sizeof command, "ls -d %s/preprocessed.tmp-* >%s/left 2>/dev/null; test ! -s %s/left", f->folder,
+             f->folder, f->folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -405,15 +418,24 @@ static void test_all__without_memory__fails_cleanly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_preprocess__threads_and_memory__do_not_change_a_byte, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__attributes__go_with_their_edges, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__files_of_the_data_set__are_left_alone, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__a_second_time__is_done_when_something_changed, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__a_failure__leaves_what_was_there, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__out_of_a_folder_that_cannot_be_written__works, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_preprocess__killed_at_any_moment__leaves_a_whole_result, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_open__any_byte_of_the_graph_changed__is_no_crash, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(test_verify__values_that_cannot_be__are_told, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__threads_and_memory__do_not_change_a_byte, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__attributes__go_with_their_edges, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__files_of_the_data_set__are_left_alone, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__a_second_time__is_done_when_something_changed, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__a_failure__leaves_what_was_there, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__out_of_a_folder_that_cannot_be_written__works, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__killed_at_any_moment__leaves_a_whole_result, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_open__any_byte_of_the_graph_changed__is_no_crash, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_verify__values_that_cannot_be__are_told, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_all__without_memory__fails_cleanly, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -776,6 +776,10 @@ static void test_load__every_allocation_fails_in_turn__nothing_left(void **state
     const char *readme = "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path: '*.jsonl'\n"
                          "dataset_info:\n  config_name: a\n  features:\n  - name: a\n    dtype: int32\n---\n";
     bool is_done = false;
+    if (!GREBE_HAVE_YAML) {
+        test_folder_remove(folder);
+        skip();
+    }
     put_lines(folder, "x.jsonl", 0, 20);
     put_text(folder, "README.md", readme);
     for (size_t at = 1; !is_done; at += at < 400 ? 1 : 7) {
