@@ -239,6 +239,9 @@ static grebe_status add_seeds(struct graph_minibatch *m, uint64_t key, grebe_err
         bool has_times = roles.times != SIZE_MAX;
         m->compacted[p].n = 0;
         m->times[p].n = 0;
+        if (roles.seeds == SIZE_MAX && r->hops.n_layers == 0) {
+            continue; /* items alone */
+        }
         GREBE_TRY(graph_seeds_of(r->g->ctx, r->items, &roles, p, &m->items.rows[p], &m->seeds[p], err));
         if (r->negative_ratio > 0 && m->seeds[p].n > 0) {
             GREBE_TRY(draw_negatives(m, p, graph_draw(key, NEGATIVES_AT + p), err));

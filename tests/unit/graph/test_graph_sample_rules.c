@@ -457,6 +457,21 @@ static void test_graph_minibatch__hyperlinks__compacted_as_recorded(void **state
         graph_epoch_end(&e);
         graph_minibatch_free(m);
     }
+    /* a set without seeds: items alone, nothing to sample */
+    static const char *const other_names[] = { "labels", NULL };
+    struct graph_minibatch *m;
+    struct graph_epoch e;
+    items.names = other_names;
+    assert_ok(graph_epoch_begin(ctx, &items, share, false, 0, &e, &err));
+    assert_ok(graph_minibatch_new(&recipe, &m, &err));
+    assert_fails(graph_minibatch_make(m, &e, 0, 0, 1, &err), GREBE_ESCHEMA, "seeds");
+    graph_minibatch_free(m);
+    recipe.hops.n_layers = 0;
+    assert_ok(graph_minibatch_new(&recipe, &m, &err));
+    assert_ok(graph_minibatch_make(m, &e, 0, 0, 1, &err));
+    assert_int_equal(m->items.rows[0].n, 2);
+    graph_minibatch_free(m);
+    graph_epoch_end(&e);
     size_t types[GRAPH_ARITY_MAX];
     assert_ok(graph_seed_types(&g, "n1:e1:n2", 2, types, &err));
     assert_true(types[0] == 0 && types[1] == 1);
