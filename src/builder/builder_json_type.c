@@ -223,7 +223,7 @@ static grebe_status need_field(struct arena *ar, struct json_kinds *t, const cha
 
 static grebe_status fail_syntax(grebe_error *err)
 {
-    return GREBE_FAIL(err, GREBE_ECORRUPT, "expected JSON, found what is none");
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "expected a JSON value, found text that is none or is cut off");
 }
 
 static grebe_status need_item(struct arena *ar, struct json_kinds *t, grebe_error *err)
