@@ -1,4 +1,5 @@
 # Graphs for training: what is wrong is told, what is right is made, opened and verified.
+grebe version --build | grep -qw yaml || exit 77
 q() { "$@"; echo "exit $?"; }
 mkdir -p g/set
 printf '0,1\n0,1\n2,1\n1,0\n0,1\n' >g/e.csv

@@ -247,6 +247,8 @@ static bool run_case(struct suite *s, const struct json_value *c)
     grebe_status st = grebe_dataset_load(s->ctx, path, &o, &dict, &err);
     if (json_get(c, "error") != NULL) {
         is_right = st != GREBE_OK;
+    } else if (st == GREBE_EUNSUPPORTED && strstr(err.message, "is not built in") != NULL) {
+        print_message("%s: left out: %s\n", name, err.message); /* a build without a codec, or without YAML */
     } else if (st != GREBE_OK) {
         print_message("%s: %s\n", name, err.message);
         is_right = false;
@@ -563,6 +565,9 @@ static void test_load__recorded_rows__verified_or_not(void **state)
     struct suite *s = *state;
     grebe_load_options o = options_of(s);
     grebe_dataset_dict *dict = NULL;
+    if (!GREBE_HAVE_YAML) {
+        skip();
+    }
     assert_fails(grebe_dataset_load(s->ctx, LOAD "folder_info_wrong_size", &o, &dict, &err), GREBE_ESCHEMA,
                  "recorded with 3 rows, found 1");
     assert_int_equal(n_files(s), 0);
@@ -882,6 +887,9 @@ static void test_iterable_load__recorded_rows__compared_at_the_end(void **state)
 {
     struct suite *s = *state;
     grebe_load_options o = options_of(s);
+    if (!GREBE_HAVE_YAML) {
+        skip();
+    }
     for (int skips = 0; skips < 2; skips++) {
         grebe_iterable_dict *dict = NULL;
         grebe_iterator *iter = NULL;
