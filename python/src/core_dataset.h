@@ -100,6 +100,17 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
 PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
 PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
 PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
+/* ---- core_graph.c, core_graph_sample.c ---- */
+struct core_graph {
+    PyObject_HEAD
+    grebe_graph *graph; /* immutable: may be used from many threads */
+};
+PyObject *core_graph_check(PyObject *self, PyObject *args);
+PyObject *core_graph_preprocess(PyObject *self, PyObject *args);
+PyObject *core_graph_open(PyObject *self, PyObject *args);
+PyObject *core_graph_sampler(PyObject *self, PyObject *args);
+PyObject *core_graph_negatives(PyObject *self, PyObject *args);
+extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_sampler_spec;
 extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec, core_numbers_spec;
 /** numbers(begin, end, name): a method of Dataset. */
 PyObject *core_dataset_numbers(PyObject *self, PyObject *args);

@@ -100,6 +100,11 @@ static PyMethodDef methods[] = {
     { "iterable_concatenate", core_iterable_concatenate, METH_VARARGS, NULL },
     { "iterable_interleave", core_iterable_interleave, METH_VARARGS, NULL },
     { "stream_of_batches", core_stream_of_batches, METH_VARARGS, NULL },
+    { "graph_check", core_graph_check, METH_VARARGS, NULL },
+    { "graph_preprocess", core_graph_preprocess, METH_VARARGS, NULL },
+    { "graph_open", core_graph_open, METH_VARARGS, NULL },
+    { "graph_sampler", core_graph_sampler, METH_VARARGS, NULL },
+    { "graph_negatives", core_graph_negatives, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL }
@@ -147,6 +152,9 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Dataset", &core_dataset_spec, &core.dataset_class) != 0 ||
         add_type(module, "Iterable", &core_iterable_spec, &core.iterable_class) != 0 ||
         add_type(module, "Iterator", &core_iterator_spec, &core.iterator_class) != 0 ||
+        add_type(module, "Graph", &core_graph_spec, &core.graph_class) != 0 ||
+        add_type(module, "GraphArray", &core_graph_array_spec, &core.graph_array_class) != 0 ||
+        add_type(module, "GraphSampler", &core_graph_sampler_spec, &core.graph_sampler_class) != 0 ||
         add_type(module, "Numbers", &core_numbers_spec, &core.numbers_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);

@@ -143,6 +143,9 @@ grebe_status grebe_graph_sampler_run(grebe_graph_sampler *s, const grebe_graph_s
         if (seeds[i].n < 0 || (seeds[i].n > 0 && seeds[i].ids == NULL)) {
             return GREBE_FAIL(err, GREBE_EINVAL, "seeds %zu: expected ids", i);
         }
+        if (seeds[i].type != NULL && s->g->n_node_types == 0) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "seeds of type \"%.200s\" in a graph without types", seeds[i].type);
+        }
         GREBE_TRY(graph_seed_types(s->g, seeds[i].type, 1, &type, err));
         GREBE_TRY(graph_batch_add(s->batch, s->scratch, type, seeds[i].ids, seeds[i].times, seeds[i].n, false, NULL, err));
     }

@@ -2,29 +2,32 @@
 #include "test_support.h"
 
 #include <ftw.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-static int fails_now(struct test_allocator *t)
-{
-    t->n_calls++;
-    return t->fail_at != 0 && t->n_calls >= t->fail_at;
-}
+/* Worker threads of a context allocate too. */
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
 static void *counting_alloc(void *ctx, size_t size, size_t align)
 {
     struct test_allocator *t = ctx;
     void *p = NULL;
-    if (fails_now(t) || posix_memalign(&p, align < 16 ? 16 : align, size) != 0) {
-        return NULL;
+    pthread_mutex_lock(&counting);
+    t->n_calls++;
+    if ((t->fail_at == 0 || t->n_calls < t->fail_at) && posix_memalign(&p, align < 16 ? 16 : align, size) == 0) {
+        t->live_bytes += size;
+        t->n_live++;
+        if (t->live_bytes > t->peak_bytes) {
+            t->peak_bytes = t->live_bytes;
+        }
+    } else {
+        p = NULL;
     }
-    t->live_bytes += size;
-    t->n_live++;
-    if (t->live_bytes > t->peak_bytes) {
-        t->peak_bytes = t->live_bytes;
-    }
+    pthread_mutex_unlock(&counting);
     return p;
 }
 
@@ -32,9 +35,12 @@ static void counting_free(void *ctx, void *p, size_t size, size_t align)
 {
     struct test_allocator *t = ctx;
     (void)align;
-    assert_true(t->n_live > 0 && t->live_bytes >= size);
+    pthread_mutex_lock(&counting);
+    const bool is_known = t->n_live > 0 && t->live_bytes >= size;
     t->live_bytes -= size;
     t->n_live--;
+    pthread_mutex_unlock(&counting);
+    assert_true(is_known);
     free(p);
 }
 

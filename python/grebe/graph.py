@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs for training, in the layout of DGL GraphBolt's OnDiskDataset (docs/format/graph.md).
+
+    for problem in grebe.graph.check("citations"):
+        print(problem)
+    grebe.graph.preprocess("citations")
+    g = grebe.graph.open("citations")
+    g.features["feat"].read([3, 1, 3])                        # rows by id, a new array
+    batch = g.sample_neighbors([0, 5, 9], [10, 5])            # nodes and edges around three seeds
+
+Arrays are numpy's; those of a graph are read-only views of mapped files, which live as long as a view does. numpy is
+needed for everything but check() and preprocess()."""
+
+import collections.abc
+import json
+import operator
+import os
+
+from . import _core
+
+_SETS = ("train_set", "validation_set", "test_set")
+_METHODS = ("neighbors", "labor")
+
+
+class Problem:
+    """What is wrong with a data set, or looks so (is_error False): file, line and column (from 1; 0: of no place), field, message."""
+
+    __slots__ = ("is_error", "file", "line", "column", "field", "message")
+
+    def __init__(self, is_error, file, line, column, field, message):
+        self.is_error, self.file, self.line, self.column = bool(is_error), file, line, column
+        self.field, self.message = field, message
+
+    def __str__(self):
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
+        return f"{place}{'error' if self.is_error else 'warning'}: {self.field + ': ' if self.field else ''}{self.message}"
+
+    def __repr__(self):
+        return f"<Problem {self}>"
+
+
+def _call(threads, progress):
+    return {"threads": threads, "progress": progress}
+
+
+def check(path, *, deep=False, strict=False, threads=None, progress=None):
+    """All problems of metadata.yaml and of the headers of what it names, in one run; deep reads the edges too.
+
+    strict: warnings are errors. Returns a list of Problem; raises NotFound where there is no metadata.yaml."""
+    return [Problem(*p) for p in _core.graph_check(os.fspath(path), deep, strict, _call(threads, progress))]
+
+
+def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=True, threads=None, progress=None):
+    """Make what training reads, in the folder `preprocessed` of path (or of out); nothing is done where that is up to date.
+
+    include_original_edge_id: keep which row of its file an edge was. cast: integers take the smallest type that holds them.
+    The result is the same for any number of threads, appears whole or not at all, and the sources are only read.
+    Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, with file and line)."""
+    _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable,
+                           _call(threads, progress))
+    return os.path.join(os.fspath(path if out is None else out), "preprocessed")
+
+
+def open(path, *, threads=None):
+    """Open a preprocessed data set, Grebe's or DGL's: headers are read, values when they are looked at. threads: of later calls."""
+    return Dataset(_core.graph_open(os.fspath(path)), threads)
+
+
+def _view(array):
+    import numpy as np
+    return None if array is None else np.asarray(array)
+
+
+def _ids(values, what="ids"):
+    import numpy as np
+    a = np.asarray(values)
+    if a.size and (a.ndim != 1 or a.dtype.kind not in "iu"):
+        raise TypeError(f"{what}: expected a list of whole numbers, found {a.dtype} of shape {a.shape}")
+    return np.ascontiguousarray(a.reshape(-1), np.int64)
+
+
+class Feature:
+    """One feature: rows by id of a node, an edge, or of the whole graph. bfloat16 comes as uint16, the bits that it is."""
+
+    def __init__(self, handle, i, threads):
+        self._handle, self._i, self._threads = handle, i, threads
+        self.domain, self.type, self.name, self.is_in_memory, metadata = handle.feature(i)
+        self.metadata = json.loads(metadata) if metadata else {}
+
+    @property
+    def dtype(self):
+        """The name of the type in the file: "float32", "bfloat16", …"""
+        return self._handle.feature_values(self._i).type()
+
+    @property
+    def values(self):
+        """All rows, a read-only view of the file."""
+        return _view(self._handle.feature_values(self._i))
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def read(self, ids=None):
+        """Rows by id, which may repeat, in that order, as a new array; None: all of them. Raises InvalidArgument for an id that is none."""
+        import numpy as np
+        values = self.values
+        if ids is None:
+            return values.copy()
+        ids = _ids(ids)
+        out = np.empty((len(ids),) + values.shape[1:], values.dtype)
+        self._handle.feature_read(self._i, ids, self._threads, out.reshape(-1).view(np.uint8))
+        return out
+
+    def __repr__(self):
+        return f"<Feature {(self.domain, self.type, self.name)} {self.dtype} {self.shape}>"
+
+
+class Features(collections.abc.Mapping):
+    """Features by (domain, type, name), in the order of the metadata, type None where there is none; or by a name that only one has."""
+
+    def __init__(self, handle, n, threads):
+        self._all = {}
+        for i in range(n):
+            f = Feature(handle, i, threads)
+            self._all[f.domain, f.type, f.name] = f
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            found = [f for (_, _, name), f in self._all.items() if name == key]
+            if len(found) > 1:
+                raise KeyError(f"{key!r} is the name of {len(found)} features: ask for (domain, type, name)")
+            if found:
+                return found[0]
+        return self._all[key]
+
+    def __iter__(self):
+        return iter(self._all)
+
+    def __len__(self):
+        return len(self._all)
+
+
+class Task:
+    """A task: what the metadata says of it (metadata) and its sets, each {type: {name: array}}, or {} where there is none."""
+
+    def __init__(self, handle, i, metadata):
+        self.metadata = json.loads(metadata)
+        for k, name in enumerate(_SETS):
+            setattr(self, name, {kind: {field: _view(a) for field, a in arrays} for kind, arrays in handle.set(i, k)})
+
+    def __repr__(self):
+        return f"<Task {self.metadata}>"
+
+
+class Layer:
+    """Edges of one hop: by type, (indptr, indices, edges), each column a node that the hop leads to; counts: (rows, columns) by node type.
+
+    indices are rows of the batch (of its nodes of the source type); edges are rows of the edge file where these are kept, else positions."""
+
+    __slots__ = ("relations", "counts")
+
+    def __init__(self, relations, counts):
+        self.relations, self.counts = relations, counts
+
+
+class Batch:
+    """What sample_neighbors() gives: nodes by type (ids, seeds first; one array in a graph without types), layers, the outermost first."""
+
+    def __init__(self, nodes, layers, node_types, edge_types):
+        import numpy as np
+        ids = [np.frombuffer(n, np.int64) for n in nodes]
+        self.nodes = dict(zip(node_types, ids)) if node_types else ids[0]
+        self.layers = []
+        self.num_edges = 0
+        for counts, relations in layers:
+            arrays = [tuple(np.frombuffer(a, np.int64) for a in r) for r in relations]
+            self.num_edges += sum(len(r[1]) for r in arrays)
+            self.layers.append(Layer(dict(zip(edge_types, arrays)), dict(zip(node_types, counts))) if node_types
+                               else Layer(arrays[0], counts[0]))
+
+    @property
+    def input_nodes(self):
+        """All nodes of the batch, whose features it needs."""
+        return self.nodes
+
+
+class Dataset:
+    """A preprocessed data set: graph arrays, features, tasks, sampling. Immutable; may be used from many threads."""
+
+    def __init__(self, handle, threads):
+        self._handle, self._threads = handle, 0 if threads is None else operator.index(threads)
+        info = handle.info()
+        self.name, self.num_nodes, self.num_edges = info["name"], info["num_nodes"], info["num_edges"]
+        self._arrays = {k: info[k] for k in ("indptr", "indices", "node_type_offset", "type_per_edge")}
+        self._types = None
+        self.features = Features(handle, info["num_features"], self._threads)
+        self.tasks = [Task(handle, i, handle.task(i)) for i in range(info["num_tasks"])]
+
+    @property
+    def indptr(self):
+        """Where the edges that lead to each node begin: [num_nodes + 1]; None: there is no graph."""
+        return _view(self._arrays["indptr"])
+
+    @property
+    def indices(self):
+        """The node that each edge comes from: [num_edges]."""
+        return _view(self._arrays["indices"])
+
+    @property
+    def node_type_offset(self):
+        """Where the nodes of each type begin; None in a graph without types."""
+        return _view(self._arrays["node_type_offset"])
+
+    @property
+    def type_per_edge(self):
+        """The type of each edge; None in a graph without types."""
+        return _view(self._arrays["type_per_edge"])
+
+    def _counted(self):
+        if self._types is None:
+            nodes, edges = self._handle.types()
+            self._types = dict(nodes), dict(edges)
+        return self._types
+
+    @property
+    def node_types(self):
+        """{type: nodes}, empty in a graph without types."""
+        return dict(self._counted()[0])
+
+    @property
+    def edge_types(self):
+        """{"source:relation:destination": edges}. The first look at it, or at node_types, reads the types of all edges."""
+        return dict(self._counted()[1])
+
+    def _attributes(self, is_edge):
+        out, i = {}, 0
+        while (found := self._handle.attribute(is_edge, i)) is not None:
+            out[found[0]] = _view(found[1])
+            i += 1
+        return out
+
+    @property
+    def node_attributes(self):
+        return self._attributes(False)
+
+    @property
+    def edge_attributes(self):
+        """{name: array}: "_ORIGINAL_EDGE_ID", weights, times, …, in the order of the edges here."""
+        return self._attributes(True)
+
+    def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None):
+        """What sample_neighbors() does, prepared: options are checked once. Not for several threads at a time."""
+        return Sampler(self, fanouts, replace, method, probs, self._threads if threads is None else threads)
+
+    def sample_neighbors(self, seeds, fanouts, *, replace=False, method="neighbors", probs=None, layer_seed=0):
+        """Sample neighbours of seeds hop by hop.
+
+        seeds: ids, or {type: ids}. fanouts: of each layer, the outermost first: a number (-1: all), or one for each type of edges. method:
+        "neighbors", or "labor" for fewer nodes. probs: the name of an edge attribute (weights, or a mask). The same layer_seed gives the
+        same batch on any number of threads. Returns a Batch; raises InvalidArgument for a seed that is no node, NotFound for an attribute."""
+        return self.sampler(fanouts, replace=replace, method=method, probs=probs).run(seeds, layer_seed)
+
+    def sample_negatives(self, pairs, ratio, *, num_targets=None, seed=0):
+        """Pairs [n, 2] and behind them ratio for each, with its source and a destination drawn from num_targets (default: all nodes)."""
+        import numpy as np
+        pairs = np.ascontiguousarray(pairs, np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"pairs: expected shape (n, 2), found {pairs.shape}")
+        ratio = operator.index(ratio)
+        if ratio < 0:
+            raise ValueError(f"ratio: expected a number from 0, found {ratio}")
+        out = np.empty((len(pairs) * (1 + ratio), 2), np.int64)
+        _core.graph_negatives(pairs, ratio, self.num_nodes if num_targets is None else num_targets, seed, out)
+        return out
+
+    def __repr__(self):
+        return f"<graph Dataset {self.name!r}: {self.num_nodes} nodes, {self.num_edges} edges, {len(self.features)} features>"
+
+
+class Sampler:
+    """Made by Dataset.sampler()."""
+
+    def __init__(self, dataset, fanouts, replace, method, probs, threads):
+        import numpy as np
+        if method not in _METHODS:
+            raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
+        fanouts = np.asarray(fanouts)
+        if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
+            raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
+        self._node_types = list(dataset.node_types) if dataset._arrays["node_type_offset"] is not None else []
+        self._edge_types = list(dataset.edge_types) if self._node_types else []
+        self._sampler = _core.graph_sampler(dataset._handle, np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method),
+                                            replace, probs, threads)
+
+    def run(self, seeds, layer_seed=0):
+        """As Dataset.sample_neighbors()."""
+        if isinstance(seeds, collections.abc.Mapping):
+            parts = [(kind, _ids(ids, "seeds")) for kind, ids in seeds.items()]
+        else:
+            parts = [(None, _ids(seeds, "seeds"))]
+        return Batch(*self._sampler.run(parts, layer_seed), self._node_types, self._edge_types)

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Neighbours of seeds, sampled: arrays of int64 as bytes objects, which numpy views without a copy. */
+#include "core_dataset.h"
+
+struct graph_sampler {
+    PyObject_HEAD
+    PyObject *graph; /* owned */
+    grebe_graph_sampler *sampler;
+    bool is_busy;    /* a call is under way without the GIL: no other may begin */
+};
+
+static void sampler_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    struct graph_sampler *s = (struct graph_sampler *)self;
+    grebe_graph_sampler_free(s->sampler);
+    Py_DECREF(s->graph);
+    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    free_fn(self);
+    Py_DECREF(type);
+}
+
+/* graph_sampler(graph, fanouts: int64 buffer, n_layers, method, with_replacement, weights or None, threads) -> GraphSampler */
+PyObject *core_graph_sampler(PyObject *self, PyObject *args)
+{
+    PyObject *graph = NULL;
+    Py_buffer fanouts = { 0 };
+    Py_ssize_t n_layers = 0;
+    int method = 0, with_replacement = 0;
+    unsigned threads = 0;
+    grebe_graph_sampling o = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_sampler *sampler = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_status st = GREBE_OK;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!y*nipzI", core.graph_class, &graph, &fanouts, &n_layers, &method, &with_replacement, &o.weights, &threads)) {
+        return NULL;
+    }
+    const size_t n = (size_t)fanouts.len / sizeof(int64_t);
+    if (n_layers < 1 || n % (size_t)n_layers != 0) {
+        PyBuffer_Release(&fanouts);
+        return PyErr_Format(PyExc_ValueError, "fanouts: expected the same number for each of %zd layers, found %zu", n_layers, n);
+    }
+    o.method = (grebe_graph_method)method;
+    o.fanouts = fanouts.buf;
+    o.n_layers = (size_t)n_layers;
+    o.n_fanouts = n / (size_t)n_layers;
+    o.with_replacement = with_replacement != 0;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_graph_sampler_new(((struct core_graph *)graph)->graph, &o, threads, &sampler, &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&fanouts);
+    if (st != GREBE_OK) {
+        return core_raise(&err);
+    }
+    struct graph_sampler *out = PyObject_New(struct graph_sampler, (PyTypeObject *)core.graph_sampler_class);
+    if (out == NULL) {
+        grebe_graph_sampler_free(sampler);
+        return NULL;
+    }
+    out->graph = Py_NewRef(graph);
+    out->sampler = sampler;
+    out->is_busy = false;
+    return (PyObject *)out;
+}
+
+static PyObject *ids_bytes(const int64_t *values, int64_t n)
+{
+    return PyBytes_FromStringAndSize((const char *)values, (Py_ssize_t)n * (Py_ssize_t)sizeof *values);
+}
+
+/* Adds a new reference to a list and lets go of it. */
+static bool append(PyObject *list, PyObject *item)
+{
+    const bool is_ok = item != NULL && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return is_ok;
+}
+
+/* ([nodes of each type], [[(rows, columns) of each node type], [(indptr, indices, edges) of each edge type]] of each layer) */
+static PyObject *give_batch(const grebe_graph_batch *b, size_t node_types, size_t edge_types)
+{
+    PyObject *nodes = PyList_New(0), *layers = PyList_New(0);
+    bool is_ok = nodes != NULL && layers != NULL;
+    for (size_t t = 0; is_ok && t < node_types; t++) {
+        int64_t n = 0;
+        const int64_t *ids = grebe_graph_batch_nodes(b, t, &n);
+        is_ok = append(nodes, ids_bytes(ids, n));
+    }
+    for (size_t l = 0; is_ok && l < grebe_graph_batch_n_layers(b); l++) {
+        PyObject *counts = PyList_New(0), *relations = PyList_New(0);
+        is_ok = counts != NULL && relations != NULL;
+        for (size_t t = 0; is_ok && t < node_types; t++) {
+            int64_t rows = 0, columns = 0;
+            grebe_graph_batch_counts(b, l, t, &rows, &columns);
+            is_ok = append(counts, Py_BuildValue("(LL)", (long long)rows, (long long)columns));
+        }
+        for (size_t t = 0; is_ok && t < edge_types; t++) {
+            grebe_graph_relation r;
+            grebe_graph_batch_relation(b, l, t, &r);
+            is_ok = append(relations, Py_BuildValue("(NNN)", ids_bytes(r.indptr, r.indptr != NULL ? r.n_columns + 1 : 0),
+                                                    ids_bytes(r.indices, r.n_edges), ids_bytes(r.edges, r.n_edges)));
+        }
+        is_ok = is_ok && append(layers, Py_BuildValue("(OO)", counts, relations));
+        Py_XDECREF(counts);
+        Py_XDECREF(relations);
+    }
+    if (!is_ok) {
+        Py_XDECREF(nodes);
+        Py_XDECREF(layers);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", nodes, layers);
+}
+
+/* run([(type or None, ids: int64 buffer), …], seed) -> as give_batch() */
+static PyObject *sampler_run(PyObject *self, PyObject *args)
+{
+    enum { MAX_TYPES = 256 };
+    struct graph_sampler *s = (struct graph_sampler *)self;
+    PyObject *list = NULL, *result = NULL;
+    unsigned long long seed = 0;
+    grebe_graph_seeds seeds[MAX_TYPES];
+    Py_buffer views[MAX_TYPES];
+    Py_ssize_t n = 0;
+    grebe_graph_info info;
+    const grebe_graph_batch *batch = NULL;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_status st = GREBE_OK;
+    if (!PyArg_ParseTuple(args, "O!K", &PyList_Type, &list, &seed)) {
+        return NULL;
+    }
+    if (s->is_busy || PyList_Size(list) > MAX_TYPES) {
+        PyErr_SetString(s->is_busy ? PyExc_RuntimeError : PyExc_ValueError,
+                        s->is_busy ? "the sampler is in use by another thread" : "expected at most 256 types of seeds");
+        return NULL;
+    }
+    for (; n < PyList_Size(list); n++) {
+        seeds[n] = (grebe_graph_seeds){ 0 };
+        if (!PyArg_ParseTuple(PyList_GetItem(list, n), "zy*", &seeds[n].type, &views[n])) {
+            goto out;
+        }
+        seeds[n].ids = views[n].buf;
+        seeds[n].n = (int64_t)(views[n].len / (Py_ssize_t)sizeof(int64_t));
+    }
+    grebe_graph_get_info(((struct core_graph *)s->graph)->graph, &info);
+    s->is_busy = true;
+    Py_BEGIN_ALLOW_THREADS
+    st = grebe_graph_sampler_run(s->sampler, seeds, (size_t)n, seed, &batch, &err);
+    Py_END_ALLOW_THREADS
+    result = st != GREBE_OK ? core_raise(&err)
+                            : give_batch(batch, info.n_node_types > 0 ? info.n_node_types : 1, info.n_edge_types > 0 ? info.n_edge_types : 1);
+    s->is_busy = false;
+out:
+    while (n > 0) {
+        PyBuffer_Release(&views[--n]);
+    }
+    return result;
+}
+
+static PyMethodDef sampler_methods[] = { { "run", sampler_run, METH_VARARGS, NULL }, { NULL, NULL, 0, NULL } };
+static PyType_Slot sampler_slots[] = { { Py_tp_dealloc, (void *)sampler_dealloc }, { Py_tp_methods, sampler_methods }, { 0, NULL } };
+PyType_Spec core_graph_sampler_spec = { "grebe._core.GraphSampler", sizeof(struct graph_sampler), 0,
+                                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, sampler_slots };
+
+/* graph_negatives(pairs: int64 buffer [n][2], ratio, n_targets, seed, out: writable [n * (1 + ratio)][2]) */
+PyObject *core_graph_negatives(PyObject *self, PyObject *args)
+{
+    Py_buffer pairs = { 0 }, out = { 0 };
+    long long ratio = 0, n_targets = 0;
+    unsigned long long seed = 0;
+    grebe_error err = GREBE_ERROR_INIT;
+    PyObject *result = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*LLKw*", &pairs, &ratio, &n_targets, &seed, &out)) {
+        return NULL;
+    }
+    if (ratio < 0 || ratio >= PY_SSIZE_T_MAX || pairs.len % (Py_ssize_t)(2 * sizeof(int64_t)) != 0 ||
+        pairs.len > PY_SSIZE_T_MAX / (ratio + 1) || out.len != pairs.len * (ratio + 1)) {
+        PyErr_Format(PyExc_ValueError, "negatives: expected pairs of int64 and room for 1 + %lld of each, found %zd and %zd bytes", ratio,
+                     pairs.len, out.len);
+    } else {
+        grebe_status st = GREBE_OK;
+        Py_BEGIN_ALLOW_THREADS
+        st = grebe_graph_negatives(pairs.buf, (int64_t)(pairs.len / 16), ratio, n_targets, seed, out.buf, &err);
+        Py_END_ALLOW_THREADS
+        result = st == GREBE_OK ? Py_NewRef(Py_None) : core_raise(&err);
+    }
+    PyBuffer_Release(&pairs);
+    PyBuffer_Release(&out);
+    return result;
+}

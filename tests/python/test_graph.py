@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""grebe.graph: checking, preprocessing, arrays of an opened graph, rows of features, sampling; and what is refused."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import grebe
+import grebe.graph
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KARATE = os.path.join(HERE, "..", "..", "examples", "graph")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(KARATE, tmp_path / "karate")
+    return tmp_path / "karate"
+
+
+@pytest.fixture
+def karate(folder):
+    grebe.graph.preprocess(folder, include_original_edge_id=True)
+    return grebe.graph.open(folder)
+
+
+def edges_of(folder):
+    return np.loadtxt(folder / "edges.csv", delimiter=",", dtype=np.int64)
+
+
+def test_check(folder):
+    assert grebe.graph.check(folder, deep=True) == []
+    metadata = folder / "metadata.yaml"
+    metadata.write_text(metadata.read_text().replace("num: 34", "num: 33"))
+    problems = grebe.graph.check(folder)
+    assert problems and any(p.is_error and p.line > 0 and "34" in p.message for p in problems), problems
+    with pytest.raises(grebe.NotFound):
+        grebe.graph.check(folder / "nowhere")
+    with pytest.raises(grebe.Error):
+        grebe.graph.preprocess(folder)
+    assert not (folder / "preprocessed").exists()
+
+
+def test_preprocess_once_and_elsewhere(folder, tmp_path):
+    first = grebe.graph.preprocess(folder)
+    assert first == str(folder / "preprocessed")
+    inode = os.stat(first).st_ino
+    grebe.graph.preprocess(folder, threads=2)
+    assert os.stat(first).st_ino == inode
+    grebe.graph.preprocess(folder, force=True)
+    assert os.stat(first).st_ino != inode
+    other = tmp_path / "other"
+    other.mkdir()
+    assert grebe.graph.preprocess(folder, out=other) == str(other / "preprocessed")
+    assert "_ORIGINAL_EDGE_ID" not in grebe.graph.open(other).edge_attributes
+
+
+def test_arrays_are_the_edges(karate, folder):
+    edges = edges_of(folder)
+    assert (karate.num_nodes, karate.num_edges) == (34, 156) == (34, len(edges))
+    assert karate.node_types == {} and karate.edge_types == {} and karate.node_type_offset is None
+    for node in range(34):
+        begin, end = karate.indptr[node], karate.indptr[node + 1]
+        assert sorted(karate.indices[begin:end]) == sorted(edges[edges[:, 1] == node, 0])
+        rows = karate.edge_attributes["_ORIGINAL_EDGE_ID"][begin:end]
+        assert (edges[rows, 0] == karate.indices[begin:end]).all() and (edges[rows, 1] == node).all()
+    with pytest.raises(ValueError):
+        karate.indices[0] = 1
+
+
+def test_arrays_outlive_the_graph(folder):
+    grebe.graph.preprocess(folder)
+    indices = grebe.graph.open(folder).indices
+    shutil.rmtree(folder / "preprocessed")
+    assert indices.sum() == edges_of(folder)[:, 0].sum()
+
+
+def test_features(karate, folder):
+    want = np.load(folder / "degrees.npy")
+    f = karate.features["degrees"]
+    assert f is karate.features["node", None, "degrees"] and list(karate.features) == [("node", None, "degrees")]
+    assert (f.dtype, f.shape, len(f)) == ("float32", (34, 2), 34)
+    assert (f.values == want).all() and (f.read() == want).all() and not f.values.flags.writeable
+    ids = np.random.default_rng(3).integers(0, 34, 1000)
+    for kind in (np.int64, np.int32, np.uint8):
+        assert (f.read(ids.astype(kind)) == want[ids]).all()
+    assert f.read([]).shape == (0, 2)
+    assert (f.read(ids[::3]) == want[ids[::3]]).all()
+    for bad in ([34], [-1], [0, 10**12]):
+        with pytest.raises(grebe.InvalidArgument, match="34"):
+            f.read(bad)
+    with pytest.raises(TypeError):
+        f.read([0.5])
+    with pytest.raises(KeyError):
+        karate.features["degree"]
+
+
+def test_tasks(karate, folder):
+    task, = karate.tasks
+    assert task.metadata == {"name": "club", "num_classes": 2}
+    assert (task.train_set[None]["seeds"] == np.load(folder / "train_members.npy")).all()
+    assert (task.test_set[None]["labels"] == np.load(folder / "test_clubs.npy")).all()
+    assert task.validation_set == {}
+
+
+@pytest.mark.parametrize("method", ["neighbors", "labor"])
+def test_batches_hold_real_edges(karate, folder, method):
+    edges = edges_of(folder)
+    batch = karate.sample_neighbors([3, 33], [3, 5], method=method, layer_seed=4)
+    assert list(batch.nodes[:2]) == [3, 33] and len(set(batch.nodes)) == len(batch.nodes)
+    total = 0
+    for layer, fanout in zip(batch.layers, [3, 5]):
+        indptr, indices, rows = layer.relations
+        assert len(indptr) - 1 == layer.counts[1] and len(indices) == indptr[-1]
+        for column in range(layer.counts[1]):
+            here = slice(indptr[column], indptr[column + 1])
+            assert (edges[rows[here], 1] == batch.nodes[column]).all()
+            assert (edges[rows[here], 0] == batch.nodes[indices[here]]).all()
+            assert len(set(rows[here])) == len(rows[here])
+            if method == "neighbors":
+                assert len(rows[here]) == min(fanout, (edges[:, 1] == batch.nodes[column]).sum())
+        total += len(indices)
+    assert total == batch.num_edges
+    again = grebe.graph.open(folder, threads=2).sample_neighbors([3, 33], [3, 5], method=method, layer_seed=4)
+    assert (again.nodes == batch.nodes).all()
+    other = [karate.sample_neighbors([3, 33], [3, 5], method=method, layer_seed=s).layers[1].relations[2] for s in range(8)]
+    assert len({tuple(o) for o in other}) > 1
+
+
+def test_all_neighbours(karate, folder):
+    edges = edges_of(folder)
+    batch = karate.sample_neighbors([33], [-1])
+    assert sorted(batch.nodes[1:]) == sorted(edges[edges[:, 1] == 33, 0])
+
+
+def test_weights_of_zero_are_never_drawn(tmp_path):
+    n = 50
+    (tmp_path / "edges.csv").write_text("".join(f"{i},0\n" for i in range(1, n)))
+    np.save(tmp_path / "weight.npy", (np.arange(1, n) % 2).astype(np.float32))
+    (tmp_path / "metadata.yaml").write_text(
+        f"graph:\n  nodes:\n  - num: {n}\n  edges:\n  - {{format: csv, path: edges.csv}}\n"
+        "  feature_data:\n  - {domain: edge, name: weight, format: numpy, path: weight.npy}\n")
+    grebe.graph.preprocess(tmp_path)
+    g = grebe.graph.open(tmp_path)
+    drawn = {i for s in range(20) for i in g.sample_neighbors([0], [10], probs="weight", layer_seed=s).nodes[1:].tolist()}
+    assert drawn == set(range(1, n, 2))
+
+
+def test_types(tmp_path):
+    (tmp_path / "writes.csv").write_text("0,1\n1,0\n1,1\n")
+    (tmp_path / "cites.csv").write_text("0,1\n")
+    (tmp_path / "metadata.yaml").write_text(
+        "graph:\n  nodes:\n  - {type: author, num: 2}\n  - {type: paper, num: 2}\n  edges:\n"
+        "  - {type: 'author:writes:paper', format: csv, path: writes.csv}\n  - {type: 'paper:cites:paper', format: csv, path: cites.csv}\n")
+    grebe.graph.preprocess(tmp_path, include_original_edge_id=True)
+    g = grebe.graph.open(tmp_path)
+    assert g.node_types == {"author": 2, "paper": 2}
+    assert g.edge_types == {"author:writes:paper": 3, "paper:cites:paper": 1}
+    batch = g.sample_neighbors({"paper": [1]}, [[-1, -1]])
+    assert list(batch.nodes["paper"]) == [1, 0] and sorted(batch.nodes["author"]) == [0, 1]
+    assert sorted(batch.layers[0].relations["author:writes:paper"][2]) == [0, 2]
+    assert list(batch.layers[0].relations["paper:cites:paper"][2]) == [0]
+    with pytest.raises(grebe.Error):
+        g.sample_neighbors({"book": [0]}, [1])
+
+
+def test_negatives(karate):
+    pairs = np.array([[0, 1], [2, 3], [33, 0]])
+    out = karate.sample_negatives(pairs, 4, seed=1)
+    assert out.shape == (15, 2) and (out[:3] == pairs).all()
+    assert (out[3:, 0] == np.repeat(pairs[:, 0], 4)).all()
+    assert out.min() >= 0 and out.max() < 34
+    assert (out == karate.sample_negatives(pairs, 4, seed=1)).all()
+    assert not (out == karate.sample_negatives(pairs, 4, seed=2)).all()
+    for bad in (lambda: karate.sample_negatives([1, 2], 1), lambda: karate.sample_negatives(pairs, -1),
+                lambda: karate.sample_negatives(pairs, 1, num_targets=0)):
+        with pytest.raises((ValueError, grebe.InvalidArgument)):
+            bad()
+
+
+@pytest.mark.parametrize("call", [
+    lambda g: g.sample_neighbors([34], [1]), lambda g: g.sample_neighbors([-1], [1]), lambda g: g.sample_neighbors([0], [-2]),
+    lambda g: g.sample_neighbors([0], [1], probs="nothing"), lambda g: g.sample_neighbors([0], []),
+    lambda g: g.sample_neighbors([0], [1], method="guess"), lambda g: g.sample_neighbors([0], [[1, 2]]),
+    lambda g: g.sample_neighbors({"paper": [0]}, [1])])
+def test_bad_calls(karate, call):
+    with pytest.raises((ValueError, grebe.InvalidArgument, grebe.NotFound, grebe.SchemaMismatch)):
+        call(karate)
