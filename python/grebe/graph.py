@@ -7,6 +7,8 @@
     g = grebe.graph.open("citations")
     g.features["feat"].read([3, 1, 3])                        # rows by id, a new array
     batch = g.sample_neighbors([0, 5, 9], [10, 5])            # nodes and edges around three seeds
+    for batch in g.loader("paper", "train", [10, 5], batch_size=1024, shuffle=True, features=["feat"]):
+        batch.items, batch.nodes, batch.layers, batch.features
 
 Arrays are numpy's; those of a graph are read-only views of mapped files, which live as long as a view does. numpy is
 needed for everything but check() and preprocess()."""
@@ -277,24 +279,57 @@ class Dataset:
         _core.graph_negatives(pairs, ratio, self.num_nodes if num_targets is None else num_targets, seed, out)
         return out
 
+    def _set(self, task, which):
+        found = [i for i, t in enumerate(self.tasks) if i == task or t.metadata.get("name") == task]
+        if not found:
+            raise KeyError(f"there is no task {task!r}")
+        names = [n[:-4] for n in _SETS]
+        if which not in names:
+            raise ValueError(f"set: expected one of {', '.join(names)}, found {which!r}")
+        return found[0], names.index(which), getattr(self.tasks[found[0]], which + "_set")
+
+    def batches(self, task, set="train", *, batch_size, **options):
+        """As loader() without sampling: each batch is a dict of arrays, {"seeds": …, "labels": …}, or {type: such a dict}."""
+        return (b.items if None not in b.items else b.items[None] for b in self.loader(task, set, None, batch_size=batch_size, **options))
+
+    def loader(self, task, set="train", fanouts=None, *, batch_size, shuffle=False, drop_last=False, seed=0, features=(), replace=False,
+               method="neighbors", probs=None, negative_ratio=0, exclude_seeds=False, rank=0, num_replicas=0, worker=0, num_workers=0,
+               cache_bytes=0, threads=None):
+        """Batches of a set of a task (its name or number): "train", "validation" or "test". Each iteration is an epoch, in another order.
+
+        fanouts: what sample_neighbors() takes; None: nothing is sampled. features: of nodes, by name or (domain, type, name), whose rows come
+        with each batch; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of each pair of nodes.
+        rank, num_replicas, worker, num_workers: several processes share an epoch. The same seed gives the same batches on any number of
+        threads. Batches are made ahead by threads. Not for several threads at a time."""
+        return Loader(self, self._set(task, set), fanouts, features, cache_bytes,
+                      (operator.index(batch_size), shuffle, drop_last, seed, num_replicas, rank, num_workers, worker, negative_ratio, exclude_seeds),
+                      (replace, method, probs), self._threads if threads is None else threads)
+
     def __repr__(self):
         return f"<graph Dataset {self.name!r}: {self.num_nodes} nodes, {self.num_edges} edges, {len(self.features)} features>"
+
+
+def _sampling(fanouts, replace, method, probs):
+    import numpy as np
+    if method not in _METHODS:
+        raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
+    fanouts = np.asarray(fanouts)
+    if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
+        raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
+    return np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method), replace, probs
+
+
+def _type_names(dataset):
+    has_types = dataset._arrays["node_type_offset"] is not None
+    return (list(dataset.node_types), list(dataset.edge_types)) if has_types else ([], [])
 
 
 class Sampler:
     """Made by Dataset.sampler()."""
 
     def __init__(self, dataset, fanouts, replace, method, probs, threads):
-        import numpy as np
-        if method not in _METHODS:
-            raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
-        fanouts = np.asarray(fanouts)
-        if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
-            raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
-        self._node_types = list(dataset.node_types) if dataset._arrays["node_type_offset"] is not None else []
-        self._edge_types = list(dataset.edge_types) if self._node_types else []
-        self._sampler = _core.graph_sampler(dataset._handle, np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method),
-                                            replace, probs, threads)
+        self._types = _type_names(dataset)
+        self._sampler = _core.graph_sampler(dataset._handle, _sampling(fanouts, replace, method, probs), threads)
 
     def run(self, seeds, layer_seed=0):
         """As Dataset.sample_neighbors()."""
@@ -302,4 +337,62 @@ class Sampler:
             parts = [(kind, _ids(ids, "seeds")) for kind, ids in seeds.items()]
         else:
             parts = [(None, _ids(seeds, "seeds"))]
-        return Batch(*self._sampler.run(parts, layer_seed), self._node_types, self._edge_types)
+        return Batch(*self._sampler.run(parts, layer_seed), *self._types)
+
+
+class MiniBatch(Batch):
+    """A batch of a Loader: nodes and layers as Batch has them (None and [] when nothing is sampled), items, and rows of features.
+
+    items: {type: {name: array}}, type None where the set has none: "seeds" (shape [n], or [n, 2] for pairs, negatives behind the positives), what
+    else the set has ("labels", …), of the positives alone, and when sampled "rows", the rows of the seeds in the batch.
+    features: {what was asked for: array}, one row for each node of the batch."""
+
+    def __init__(self, parts, sampled, rows, features, arrays, types):
+        import numpy as np
+        if sampled is None:
+            self.nodes, self.layers, self.num_edges = None, [], 0
+        else:
+            super().__init__(*sampled, *types)
+        self.items = {}
+        for kind, items, seeds, at, _, arity in parts:
+            items = np.frombuffer(items, np.int64)
+            shape = -1 if arity == 1 else (-1, arity)
+            found = self.items[kind] = {name: a[items] for name, a in arrays[kind].items() if name != "seeds"}
+            found["seeds"] = np.frombuffer(seeds, np.int64).reshape(shape)
+            if at is not None:
+                found["rows"] = np.frombuffer(at, np.int64).reshape(shape)
+        self.features = {key: np.frombuffer(r, f.values.dtype).reshape((-1,) + f.shape[1:]) for (key, f), r in zip(features, rows)}
+
+
+class Loader:
+    """Made by Dataset.loader(). len() is the number of batches of an epoch; epoch is that of the next iteration and may be set."""
+
+    def __init__(self, dataset, where, fanouts, features, cache_bytes, items, how, threads):
+        task, which, self._arrays = where
+        if fanouts is None and features:
+            raise ValueError("features: expected fanouts with them, for rows are those of sampled nodes")
+        self._features = [(key, dataset.features[key]) for key in features]
+        for key, f in self._features:
+            if f.domain != "node":
+                raise ValueError(f"features: expected features of nodes, found {key!r} of domain {f.domain!r}")
+        self._types = _type_names(dataset)
+        fetches = [(f.domain, f.type, f.name, cache_bytes) for _, f in self._features]
+        sampling = None if fanouts is None else _sampling(fanouts, *how)
+        self._loader = _core.graph_loader(dataset._handle, task, which, sampling, *items, fetches, threads)
+        self.epoch = 0
+        self._iteration = None
+
+    def __len__(self):
+        return self._loader.n_batches()
+
+    def __iter__(self):
+        self._loader.begin(self.epoch)
+        self.epoch += 1
+        mine = self._iteration = object()
+        while True:
+            if self._iteration is not mine:
+                raise RuntimeError("another iteration of this loader has begun")
+            found = self._loader.next()
+            if found is None:
+                return
+            yield MiniBatch(*found, self._features, self._arrays, self._types)

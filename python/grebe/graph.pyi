@@ -9,6 +9,7 @@ Ids = Union[Sequence[int], np.ndarray[Any, Any]]
 Seeds = Union[Ids, Mapping[str, Ids]]
 Fanouts = Union[Sequence[int], Sequence[Sequence[int]], np.ndarray[Any, Any]]
 Method = Literal["neighbors", "labor"]
+Set = Literal["train", "validation", "test"]
 Progress = Optional[Callable[[str, int, int], Any]]
 Array = np.ndarray[Any, Any]
 Relation = tuple[Array, Array, Array]
@@ -21,9 +22,11 @@ class Problem:
     field: str
     message: str
 
-def check(path: Path, *, deep: bool = False, strict: bool = False, threads: Optional[int] = None, progress: Progress = None) -> list[Problem]: ...
+def check(path: Path, *, deep: bool = False, strict: bool = False, threads: Optional[int] = None, progress: Set = Literal["train", "validation", "test"]
+Progress = None) -> list[Problem]: ...
 def preprocess(path: Path, *, include_original_edge_id: bool = False, out: Optional[Path] = None, cast: bool = True, force: bool = False,
-               durable: bool = True, threads: Optional[int] = None, progress: Progress = None) -> str: ...
+               durable: bool = True, threads: Optional[int] = None, progress: Set = Literal["train", "validation", "test"]
+Progress = None) -> str: ...
 def open(path: Path, *, threads: Optional[int] = None) -> Dataset: ...
 
 class Feature:
@@ -89,7 +92,21 @@ class Dataset:
                 threads: Optional[int] = None) -> Sampler: ...
     def sample_neighbors(self, seeds: Seeds, fanouts: Fanouts, *, replace: bool = False, method: Method = "neighbors",
                          probs: Optional[str] = None, layer_seed: int = 0) -> Batch: ...
+    def batches(self, task: Union[str, int], set: Set = "train", *, batch_size: int, **options: Any) -> Iterator[dict[str, Any]]: ...
+    def loader(self, task: Union[str, int], set: Set = "train", fanouts: Optional[Fanouts] = None, *, batch_size: int, shuffle: bool = False,
+               drop_last: bool = False, seed: int = 0, features: Sequence[Union[str, tuple[str, Optional[str], str]]] = (), replace: bool = False,
+               method: Method = "neighbors", probs: Optional[str] = None, negative_ratio: int = 0, exclude_seeds: bool = False, rank: int = 0,
+               num_replicas: int = 0, worker: int = 0, num_workers: int = 0, cache_bytes: int = 0, threads: Optional[int] = None) -> Loader: ...
     def sample_negatives(self, pairs: Any, ratio: int, *, num_targets: Optional[int] = None, seed: int = 0) -> Array: ...
 
 class Sampler:
     def run(self, seeds: Seeds, layer_seed: int = 0) -> Batch: ...
+
+class MiniBatch(Batch):
+    items: dict[Optional[str], dict[str, Array]]
+    features: dict[Any, Array]
+
+class Loader:
+    epoch: int
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[MiniBatch]: ...

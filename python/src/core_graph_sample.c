@@ -20,32 +20,43 @@ static void sampler_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* graph_sampler(graph, fanouts: int64 buffer, n_layers, method, with_replacement, weights or None, threads) -> GraphSampler */
-PyObject *core_graph_sampler(PyObject *self, PyObject *args)
+int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts)
 {
-    PyObject *graph = NULL;
-    Py_buffer fanouts = { 0 };
     Py_ssize_t n_layers = 0;
     int method = 0, with_replacement = 0;
+    *out = (grebe_graph_sampling)GREBE_GRAPH_SAMPLING_INIT;
+    if (!PyArg_ParseTuple(tuple, "y*nipz", fanouts, &n_layers, &method, &with_replacement, &out->weights)) {
+        return -1;
+    }
+    const size_t n = (size_t)fanouts->len / sizeof(int64_t);
+    if (n_layers < 1 || n % (size_t)n_layers != 0) {
+        PyBuffer_Release(fanouts);
+        PyErr_Format(PyExc_ValueError, "fanouts: expected the same number for each of %zd layers, found %zu", n_layers, n);
+        return -1;
+    }
+    out->method = (grebe_graph_method)method;
+    out->fanouts = fanouts->buf;
+    out->n_layers = (size_t)n_layers;
+    out->n_fanouts = n / (size_t)n_layers;
+    out->with_replacement = with_replacement != 0;
+    return 0;
+}
+
+/* graph_sampler(graph, sampling, threads) -> GraphSampler */
+PyObject *core_graph_sampler(PyObject *self, PyObject *args)
+{
+    PyObject *graph = NULL, *sampling = NULL;
+    Py_buffer fanouts = { 0 };
     unsigned threads = 0;
-    grebe_graph_sampling o = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_sampling o;
     grebe_graph_sampler *sampler = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!y*nipzI", core.graph_class, &graph, &fanouts, &n_layers, &method, &with_replacement, &o.weights, &threads)) {
+    if (!PyArg_ParseTuple(args, "O!O!I", core.graph_class, &graph, &PyTuple_Type, &sampling, &threads) ||
+        core_graph_sampling(sampling, &o, &fanouts) != 0) {
         return NULL;
     }
-    const size_t n = (size_t)fanouts.len / sizeof(int64_t);
-    if (n_layers < 1 || n % (size_t)n_layers != 0) {
-        PyBuffer_Release(&fanouts);
-        return PyErr_Format(PyExc_ValueError, "fanouts: expected the same number for each of %zd layers, found %zu", n_layers, n);
-    }
-    o.method = (grebe_graph_method)method;
-    o.fanouts = fanouts.buf;
-    o.n_layers = (size_t)n_layers;
-    o.n_fanouts = n / (size_t)n_layers;
-    o.with_replacement = with_replacement != 0;
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_sampler_new(((struct core_graph *)graph)->graph, &o, threads, &sampler, &err);
     Py_END_ALLOW_THREADS
@@ -64,28 +75,29 @@ PyObject *core_graph_sampler(PyObject *self, PyObject *args)
     return (PyObject *)out;
 }
 
-static PyObject *ids_bytes(const int64_t *values, int64_t n)
+PyObject *core_graph_ids(const int64_t *values, int64_t n)
 {
     return PyBytes_FromStringAndSize((const char *)values, (Py_ssize_t)n * (Py_ssize_t)sizeof *values);
 }
 
-/* Adds a new reference to a list and lets go of it. */
-static bool append(PyObject *list, PyObject *item)
+bool core_graph_append(PyObject *list, PyObject *item)
 {
     const bool is_ok = item != NULL && PyList_Append(list, item) == 0;
     Py_XDECREF(item);
     return is_ok;
 }
 
-/* ([nodes of each type], [[(rows, columns) of each node type], [(indptr, indices, edges) of each edge type]] of each layer) */
-static PyObject *give_batch(const grebe_graph_batch *b, size_t node_types, size_t edge_types)
+PyObject *core_graph_give(const grebe_graph_batch *b, const grebe_graph *graph)
 {
+    grebe_graph_info info;
+    grebe_graph_get_info(graph, &info);
+    const size_t node_types = info.n_node_types > 0 ? info.n_node_types : 1, edge_types = info.n_edge_types > 0 ? info.n_edge_types : 1;
     PyObject *nodes = PyList_New(0), *layers = PyList_New(0);
     bool is_ok = nodes != NULL && layers != NULL;
     for (size_t t = 0; is_ok && t < node_types; t++) {
         int64_t n = 0;
         const int64_t *ids = grebe_graph_batch_nodes(b, t, &n);
-        is_ok = append(nodes, ids_bytes(ids, n));
+        is_ok = core_graph_append(nodes, core_graph_ids(ids, n));
     }
     for (size_t l = 0; is_ok && l < grebe_graph_batch_n_layers(b); l++) {
         PyObject *counts = PyList_New(0), *relations = PyList_New(0);
@@ -93,15 +105,15 @@ static PyObject *give_batch(const grebe_graph_batch *b, size_t node_types, size_
         for (size_t t = 0; is_ok && t < node_types; t++) {
             int64_t rows = 0, columns = 0;
             grebe_graph_batch_counts(b, l, t, &rows, &columns);
-            is_ok = append(counts, Py_BuildValue("(LL)", (long long)rows, (long long)columns));
+            is_ok = core_graph_append(counts, Py_BuildValue("(LL)", (long long)rows, (long long)columns));
         }
         for (size_t t = 0; is_ok && t < edge_types; t++) {
             grebe_graph_relation r;
             grebe_graph_batch_relation(b, l, t, &r);
-            is_ok = append(relations, Py_BuildValue("(NNN)", ids_bytes(r.indptr, r.indptr != NULL ? r.n_columns + 1 : 0),
-                                                    ids_bytes(r.indices, r.n_edges), ids_bytes(r.edges, r.n_edges)));
+            is_ok = core_graph_append(relations, Py_BuildValue("(NNN)", core_graph_ids(r.indptr, r.indptr != NULL ? r.n_columns + 1 : 0),
+                                                    core_graph_ids(r.indices, r.n_edges), core_graph_ids(r.edges, r.n_edges)));
         }
-        is_ok = is_ok && append(layers, Py_BuildValue("(OO)", counts, relations));
+        is_ok = is_ok && core_graph_append(layers, Py_BuildValue("(OO)", counts, relations));
         Py_XDECREF(counts);
         Py_XDECREF(relations);
     }
@@ -113,7 +125,7 @@ static PyObject *give_batch(const grebe_graph_batch *b, size_t node_types, size_
     return Py_BuildValue("(NN)", nodes, layers);
 }
 
-/* run([(type or None, ids: int64 buffer), …], seed) -> as give_batch() */
+/* run([(type or None, ids: int64 buffer), …], seed) -> as core_graph_give() */
 static PyObject *sampler_run(PyObject *self, PyObject *args)
 {
     enum { MAX_TYPES = 256 };
@@ -123,7 +135,6 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
     grebe_graph_seeds seeds[MAX_TYPES];
     Py_buffer views[MAX_TYPES];
     Py_ssize_t n = 0;
-    grebe_graph_info info;
     const grebe_graph_batch *batch = NULL;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
@@ -143,13 +154,11 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
         seeds[n].ids = views[n].buf;
         seeds[n].n = (int64_t)(views[n].len / (Py_ssize_t)sizeof(int64_t));
     }
-    grebe_graph_get_info(((struct core_graph *)s->graph)->graph, &info);
     s->is_busy = true;
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_sampler_run(s->sampler, seeds, (size_t)n, seed, &batch, &err);
     Py_END_ALLOW_THREADS
-    result = st != GREBE_OK ? core_raise(&err)
-                            : give_batch(batch, info.n_node_types > 0 ? info.n_node_types : 1, info.n_edge_types > 0 ? info.n_edge_types : 1);
+    result = st != GREBE_OK ? core_raise(&err) : core_graph_give(batch, ((struct core_graph *)s->graph)->graph);
     s->is_busy = false;
 out:
     while (n > 0) {

@@ -104,6 +104,7 @@ static PyMethodDef methods[] = {
     { "graph_preprocess", core_graph_preprocess, METH_VARARGS, NULL },
     { "graph_open", core_graph_open, METH_VARARGS, NULL },
     { "graph_sampler", core_graph_sampler, METH_VARARGS, NULL },
+    { "graph_loader", core_graph_loader, METH_VARARGS, NULL },
     { "graph_negatives", core_graph_negatives, METH_VARARGS, NULL },
     { "set_threads", core_set_threads, METH_VARARGS, NULL },
     { "build_info", core_build_info, METH_NOARGS, NULL },
@@ -155,6 +156,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "Graph", &core_graph_spec, &core.graph_class) != 0 ||
         add_type(module, "GraphArray", &core_graph_array_spec, &core.graph_array_class) != 0 ||
         add_type(module, "GraphSampler", &core_graph_sampler_spec, &core.graph_sampler_class) != 0 ||
+        add_type(module, "GraphLoader", &core_graph_loader_spec, &core.graph_loader_class) != 0 ||
         add_type(module, "Numbers", &core_numbers_spec, &core.numbers_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {
         Py_DECREF(module);

@@ -188,3 +188,69 @@ def test_negatives(karate):
 def test_bad_calls(karate, call):
     with pytest.raises((ValueError, grebe.InvalidArgument, grebe.NotFound, grebe.SchemaMismatch)):
         call(karate)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_epochs(karate, folder, threads):
+    members, clubs = np.load(folder / "train_members.npy"), np.load(folder / "train_clubs.npy")
+    club_of, degrees = dict(zip(members.tolist(), clubs.tolist())), np.load(folder / "degrees.npy")
+    loader = karate.loader("club", "train", [3, 5], batch_size=8, shuffle=True, seed=42, features=["degrees"], threads=threads)
+    orders = []
+    for _ in range(3):
+        batches = list(loader)
+        assert len(batches) == len(loader) == 3 and [len(b.items[None]["seeds"]) for b in batches] == [8, 8, 4]
+        orders.append(np.concatenate([b.items[None]["seeds"] for b in batches]).tolist())
+        assert sorted(orders[-1]) == sorted(members)
+        for b in batches:
+            items = b.items[None]
+            assert [club_of[m] for m in items["seeds"].tolist()] == items["labels"].tolist()
+            assert (b.nodes[items["rows"]] == items["seeds"]).all()
+            assert (b.features["degrees"] == degrees[b.nodes]).all()
+            assert b.num_edges == sum(len(layer.relations[1]) for layer in b.layers) > 0
+    assert len({tuple(o) for o in orders}) == 3
+    loader.epoch = 0
+    assert np.concatenate([b.items[None]["seeds"] for b in loader]).tolist() == orders[0]
+
+
+def test_epochs_without_sampling(karate, folder):
+    members = np.load(folder / "train_members.npy")
+    assert np.concatenate([b["seeds"] for b in karate.batches(0, batch_size=7)]).tolist() == members.tolist()
+    assert [len(b["labels"]) for b in karate.batches("club", batch_size=7, drop_last=True)] == [7, 7]
+    shares = [np.concatenate([b["seeds"] for b in karate.batches("club", batch_size=4, shuffle=True, seed=3, rank=r, num_replicas=2)]) for r in (0, 1)]
+    assert sorted(np.concatenate(shares)) == sorted(members)
+
+
+def test_loader_is_left_and_begun_anew(karate):
+    loader = karate.loader("club", fanouts=[2], batch_size=4, shuffle=True)
+    first = iter(loader)
+    next(first)
+    assert len(list(loader)) == 5
+    with pytest.raises(RuntimeError, match="another iteration"):
+        next(first)
+
+
+def test_pairs_with_negatives(folder):
+    edges = edges_of(folder)
+    np.save(folder / "pairs.npy", edges)
+    metadata = folder / "metadata.yaml"
+    metadata.write_text(metadata.read_text() + "- name: link\n  train_set:\n  - data:\n    - {name: seeds, format: numpy, path: pairs.npy}\n")
+    grebe.graph.preprocess(folder)
+    g = grebe.graph.open(folder)
+    seen = []
+    for b in g.loader("link", fanouts=[-1], batch_size=50, negative_ratio=2, exclude_seeds=True, seed=5):
+        seeds, n = b.items[None]["seeds"], len(b.items[None]["seeds"]) // 3
+        assert (b.nodes[b.items[None]["rows"]] == seeds).all() and (seeds[n:, 0] == np.repeat(seeds[:n, 0], 2)).all()
+        seen.append(seeds[:n])
+        indptr, indices, _ = b.layers[0].relations
+        sampled = {(int(b.nodes[s]), int(b.nodes[c])) for c in range(len(indptr) - 1) for s in indices[indptr[c]:indptr[c + 1]]}
+        assert sampled and not sampled & {tuple(p) for p in seeds[:n].tolist()}
+    assert (np.concatenate(seen) == edges).all()
+
+
+@pytest.mark.parametrize("call", [
+    lambda g: g.loader("nothing", batch_size=1), lambda g: g.loader("club", "all", batch_size=1), lambda g: g.loader("club", batch_size=0),
+    lambda g: g.loader("club", batch_size=1, features=["degrees"]), lambda g: g.loader("club", fanouts=[1], batch_size=1, features=["other"]),
+    lambda g: g.loader("club", "validation", batch_size=1), lambda g: g.loader("club", batch_size=1, rank=2, num_replicas=2)])
+def test_bad_loaders(karate, call):
+    with pytest.raises((KeyError, ValueError, grebe.InvalidArgument, grebe.NotFound)):
+        call(karate)
