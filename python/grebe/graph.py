@@ -122,7 +122,7 @@ class Feature:
 
 
 class Features(collections.abc.Mapping):
-    """Features by (domain, type, name), in the order of the metadata, type None where there is none; or by a name that only one has."""
+    """Features by (domain, type, name) in the order of the metadata, type None where there is none; or by a name that only one has."""
 
     def __init__(self, handle, n, threads):
         self._all = {}
@@ -297,12 +297,13 @@ class Dataset:
                cache_bytes=0, threads=None):
         """Batches of a set of a task (its name or number): "train", "validation" or "test". Each iteration is an epoch, in another order.
 
-        fanouts: what sample_neighbors() takes; None: nothing is sampled. features: of nodes, by name or (domain, type, name), whose rows come
-        with each batch; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of each pair of nodes.
+        fanouts: what sample_neighbors() takes; None: nothing is sampled. features: of nodes, by name or (domain, type, name), whose rows
+        come with each batch; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of each pair of nodes.
         rank, num_replicas, worker, num_workers: several processes share an epoch. The same seed gives the same batches on any number of
         threads. Batches are made ahead by threads. Not for several threads at a time."""
         return Loader(self, self._set(task, set), fanouts, features, cache_bytes,
-                      (operator.index(batch_size), shuffle, drop_last, seed, num_replicas, rank, num_workers, worker, negative_ratio, exclude_seeds),
+                      (operator.index(batch_size), shuffle, drop_last, seed, num_replicas, rank, num_workers, worker, negative_ratio,
+                       exclude_seeds),
                       (replace, method, probs), self._threads if threads is None else threads)
 
     def __repr__(self):
@@ -343,8 +344,8 @@ class Sampler:
 class MiniBatch(Batch):
     """A batch of a Loader: nodes and layers as Batch has them (None and [] when nothing is sampled), items, and rows of features.
 
-    items: {type: {name: array}}, type None where the set has none: "seeds" (shape [n], or [n, 2] for pairs, negatives behind the positives), what
-    else the set has ("labels", …), of the positives alone, and when sampled "rows", the rows of the seeds in the batch.
+    items: {type: {name: array}}, type None where the set has none: "seeds" (shape [n], or [n, 2] for pairs, negatives behind the
+    positives), what else the set has ("labels", …), of the positives alone, and when sampled "rows", those of the seeds in the batch.
     features: {what was asked for: array}, one row for each node of the batch."""
 
     def __init__(self, parts, sampled, rows, features, arrays, types):

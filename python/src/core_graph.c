@@ -340,7 +340,8 @@ static PyObject *graph_feature_read(PyObject *self, PyObject *args)
     const int64_t n = (int64_t)(ids.len / (Py_ssize_t)sizeof(int64_t));
     if (st != GREBE_OK) {
         (void)core_raise(&err);
-    } else if (ids.len % (Py_ssize_t)sizeof(int64_t) != 0 || (row == 0 ? out.len != 0 : (size_t)out.len / row != (size_t)n || (size_t)out.len % row != 0)) {
+    } else if (ids.len % (Py_ssize_t)sizeof(int64_t) != 0 ||
+               (row == 0 ? out.len != 0 : (size_t)out.len / row != (size_t)n || (size_t)out.len % row != 0)) {
         (void)core_fail_size("rows of a feature", (Py_ssize_t)(row * (size_t)n), out.len);
     } else {
         Py_BEGIN_ALLOW_THREADS

@@ -63,8 +63,8 @@ PyObject *core_graph_loader(PyObject *self, PyObject *args)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!niOLppKLLLLLpO!I", core.graph_class, &graph, &task, &set, &sampling, &batch_size, &is_shuffled, &drop_last,
-                          &seed, &n_replicas, &rank, &n_workers, &worker, &ratio, &excludes_seeds, &PyList_Type, &fetches, &o.threads)) {
+    if (!PyArg_ParseTuple(args, "O!niOLppKLLLLLpO!I", core.graph_class, &graph, &task, &set, &sampling, &batch_size, &is_shuffled,
+                          &drop_last, &seed, &n_replicas, &rank, &n_workers, &worker, &ratio, &excludes_seeds, &PyList_Type, &fetches, &o.threads)) {
         return NULL;
     }
     grebe_graph_fetch *rows = fetches_of(fetches);
@@ -119,8 +119,8 @@ static PyObject *give_part(const grebe_graph_batch *b, size_t part, bool is_samp
     }
     PyObject *rows = is_sampled ? core_graph_ids(p.rows, p.n_seeds * p.arity) : Py_NewRef(Py_None);
     return rows == NULL ? NULL
-                        : Py_BuildValue("(zNNNLL)", p.type, core_graph_ids(p.items, p.n_items), core_graph_ids(p.seeds, p.n_seeds * p.arity),
-                                        rows, (long long)p.n_positives, (long long)p.arity);
+                        : Py_BuildValue("(zNNNLL)", p.type, core_graph_ids(p.items, p.n_items),
+                                        core_graph_ids(p.seeds, p.n_seeds * p.arity), rows, (long long)p.n_positives, (long long)p.arity);
 }
 
 /* Rows of a feature of nodes, as bytes. */

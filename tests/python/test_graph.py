@@ -216,7 +216,9 @@ def test_epochs_without_sampling(karate, folder):
     members = np.load(folder / "train_members.npy")
     assert np.concatenate([b["seeds"] for b in karate.batches(0, batch_size=7)]).tolist() == members.tolist()
     assert [len(b["labels"]) for b in karate.batches("club", batch_size=7, drop_last=True)] == [7, 7]
-    shares = [np.concatenate([b["seeds"] for b in karate.batches("club", batch_size=4, shuffle=True, seed=3, rank=r, num_replicas=2)]) for r in (0, 1)]
+    shares = []
+    for rank in (0, 1):
+        shares += [b["seeds"] for b in karate.batches("club", batch_size=4, shuffle=True, seed=3, rank=rank, num_replicas=2)]
     assert sorted(np.concatenate(shares)) == sorted(members)
 
 
@@ -233,7 +235,8 @@ def test_pairs_with_negatives(folder):
     edges = edges_of(folder)
     np.save(folder / "pairs.npy", edges)
     metadata = folder / "metadata.yaml"
-    metadata.write_text(metadata.read_text() + "- name: link\n  train_set:\n  - data:\n    - {name: seeds, format: numpy, path: pairs.npy}\n")
+    metadata.write_text(metadata.read_text() +
+                        "- name: link\n  train_set:\n  - data:\n    - {name: seeds, format: numpy, path: pairs.npy}\n")
     grebe.graph.preprocess(folder)
     g = grebe.graph.open(folder)
     seen = []
