@@ -55,7 +55,7 @@ static void read_edges(grebe_context *ctx, const char *folder)
     if (graph_metadata_read(ctx, path, folder, GRAPH_RAW, false, &m, NULL) != GREBE_OK) {
         return;
     }
-    if (graph_edges_open(m, 0, &csv, &e, NULL) == GREBE_OK) {
+    if (m->n_errors == 0 && graph_edges_open(m, 0, &csv, &e, NULL) == GREBE_OK) { /* without YAML nothing is read */
         grebe_error err = GREBE_ERROR_INIT;
         for (size_t i = 0; i < e.n_blocks; i++) {
             size_t n = 0;
