@@ -99,28 +99,8 @@ class Engine:
         return self.single(n)[:1000]
 
 
-class Datasets(Engine):
-    name = "datasets"
-
-    def __init__(self, *a):
-        super().__init__(*a)
-        for k in ("HF_HUB_OFFLINE", "HF_DATASETS_DISABLE_PROGRESS_BARS"):
-            os.environ[k] = "1"
-        os.environ["HF_HOME"] = os.path.join(self.dir, "home")
-        import datasets
-        self.d = datasets
-
-    def load(self, cache, fmt="parquet"):
-        return self.d.load_dataset(fmt, data_files={"train": getattr(self, fmt if fmt == "parquet" else "jsonl")}, split="train", cache_dir=cache)
-
-    def saved(self):
-        p = os.path.join(self.dir, "saved")
-        if not os.path.exists(os.path.join(p, "state.json")):
-            self.load(os.path.join(self.dir, "cache")).save_to_disk(p)
-        return p
-
-    def ready(self):
-        return self.d.load_from_disk(self.saved())
+class Calls(Engine):
+    """What is asked with the same calls of datasets and of Grebe."""
 
     def op_load_parquet_cold(self):
         c = self.fresh("cold"); yield
@@ -135,28 +115,9 @@ class Datasets(Engine):
         c = self.fresh("cold"); yield
         yield {"rows": len(self.load(c, "json"))}
 
-    def op_open_saved(self):
-        p = self.saved(); yield
-        yield {"rows": len(self.d.load_from_disk(p))}
-
-    def op_iterate_rows(self):
-        ds = self.ready(); yield
-        s = 0
-        for r in ds: s += r["id"]
-        yield {"sum": s}
-
-    def op_iterate_batches_numpy(self):
-        ds = self.ready().with_format("numpy"); yield
-        yield {"sum": int(sum(int(b["id"].sum()) for b in ds.iter(1000)))}
-
     def op_iterate_batches_numpy_all(self):
         ds = self.ready().with_format("numpy", columns=["id", "label"]); yield
         yield {"sum": sum(int(b[c].sum()) for b in ds.iter(1000) for c in ("id", "label"))}
-
-    def op_iterate_batches_arrow(self):
-        ds = self.ready().with_format("arrow"); yield
-        import pyarrow.compute as pc
-        yield {"sum": sum(pc.sum(b["id"]).as_py() for b in ds.iter(1000))}
 
     def op_take_single_10000(self):
         ds = self.ready(); idx = self.single(len(ds)); yield
@@ -185,12 +146,6 @@ class Datasets(Engine):
         f = ds.filter(lambda r: r["label"] == 3, load_from_cache_file=False)
         yield {"rows": len(f), "order": f[:5]["id"]}
 
-    def op_filter_columnar(self):
-        import pyarrow.compute as pc
-        ds = self.ready().with_format("arrow"); yield
-        f = ds.filter(lambda t: pc.equal(t["label"], 3), batched=True, load_from_cache_file=False)
-        yield {"rows": len(f), "order": f.with_format(None)[:5]["id"]}
-
     def op_map_add_column(self):
         ds = self.ready(); yield
         m = ds.map(CALLBACK, batched=True, load_from_cache_file=False)
@@ -200,6 +155,59 @@ class Datasets(Engine):
         ds = self.ready(); yield
         s = ds.sort(["label", "id"], reverse=[False, True], load_from_cache_file=False)
         yield {"rows": len(s), "order": s[:5]["id"]}
+
+    def op_resume_parquet(self): return self.resume("parquet")
+
+    def op_resume_jsonl(self): return self.resume("json") if self.jsonl else iter(())
+
+
+class Datasets(Calls):
+    name = "datasets"
+
+    def __init__(self, *a):
+        super().__init__(*a)
+        for k in ("HF_HUB_OFFLINE", "HF_DATASETS_DISABLE_PROGRESS_BARS"):
+            os.environ[k] = "1"
+        os.environ["HF_HOME"] = os.path.join(self.dir, "home")
+        import datasets
+        self.d = datasets
+
+    def load(self, cache, fmt="parquet"):
+        return self.d.load_dataset(fmt, data_files={"train": getattr(self, fmt if fmt == "parquet" else "jsonl")}, split="train", cache_dir=cache)
+
+    def saved(self):
+        p = os.path.join(self.dir, "saved")
+        if not os.path.exists(os.path.join(p, "state.json")):
+            self.load(os.path.join(self.dir, "cache")).save_to_disk(p)
+        return p
+
+    def ready(self):
+        return self.d.load_from_disk(self.saved())
+
+    def op_open_saved(self):
+        p = self.saved(); yield
+        yield {"rows": len(self.d.load_from_disk(p))}
+
+    def op_iterate_rows(self):
+        ds = self.ready(); yield
+        s = 0
+        for r in ds: s += r["id"]
+        yield {"sum": s}
+
+    def op_iterate_batches_numpy(self):
+        ds = self.ready().with_format("numpy"); yield
+        yield {"sum": int(sum(int(b["id"].sum()) for b in ds.iter(1000)))}
+
+    def op_iterate_batches_arrow(self):
+        ds = self.ready().with_format("arrow"); yield
+        import pyarrow.compute as pc
+        yield {"sum": sum(pc.sum(b["id"]).as_py() for b in ds.iter(1000))}
+
+    def op_filter_columnar(self):
+        import pyarrow.compute as pc
+        ds = self.ready().with_format("arrow"); yield
+        f = ds.filter(lambda t: pc.equal(t["label"], 3), batched=True, load_from_cache_file=False)
+        yield {"rows": len(f), "order": f.with_format(None)[:5]["id"]}
 
     def stream(self, fmt="parquet"):
         return self.d.load_dataset(fmt, data_files={"train": getattr(self, fmt if fmt == "parquet" else "jsonl")}, split="train", streaming=True)
@@ -226,9 +234,6 @@ class Datasets(Engine):
         s = self.stream(fmt)
         with open(p) as f: s.load_state_dict(json.load(f))
         yield {"row": next(iter(s))["id"]}
-
-    def op_resume_parquet(self): return self.resume("parquet")
-    def op_resume_jsonl(self): return self.resume("json") if self.jsonl else iter(())
 
 
 class PyArrow(Engine):
@@ -406,7 +411,7 @@ class DuckDB(Engine):
         yield {"rows": s.num_rows, "order": s["id"][:5].to_pylist()}
 
 
-class Grebe(Engine):
+class Grebe(Calls):
     """The planned Python calls, all of them; nothing else of the package is used here."""
     name = "grebe"
 
@@ -425,19 +430,6 @@ class Grebe(Engine):
 
     def ready(self): return self.gd.load_from_disk(self.saved())
 
-    def op_load_parquet_cold(self):
-        c = self.fresh("cold"); yield
-        yield {"rows": len(self.load(c))}
-
-    def op_load_parquet_warm(self):
-        c = os.path.join(self.dir, "cache"); self.load(c); yield
-        yield {"rows": len(self.load(c))}
-
-    def op_load_jsonl_cold(self):
-        if not self.jsonl: return
-        c = self.fresh("cold"); yield
-        yield {"rows": len(self.load(c, "json"))}
-
     def op_open_saved(self):
         p = self.saved(); yield
         yield {"rows": len(self.gd.load_from_disk(p))}
@@ -450,56 +442,15 @@ class Grebe(Engine):
         ds = self.ready().with_format("numpy"); yield
         yield {"sum": sum(int(b["id"].sum()) for b in ds.iter(1000))}
 
-    def op_iterate_batches_numpy_all(self):
-        ds = self.ready().with_format("numpy", columns=["id", "label"]); yield
-        yield {"sum": sum(int(b[c].sum()) for b in ds.iter(1000) for c in ("id", "label"))}
-
     def op_iterate_batches_arrow(self):
         import pyarrow as pa, pyarrow.compute as pc
         ds = self.ready().with_format("arrow"); yield
         yield {"sum": sum(pc.sum(pa.record_batch(b)["id"]).as_py() for b in ds.iter(1000))}
 
-    def op_take_single_10000(self):
-        ds = self.ready(); idx = self.single(len(ds)); yield
-        yield {"sum": sum(ds[i]["id"] for i in idx)}
-
-    def op_take_batch_1000(self):
-        ds = self.ready(); idx = self.batch(len(ds)); yield
-        yield {"sum": sum(ds[idx]["id"])}
-
-    def op_shuffle_only(self):
-        ds = self.ready(); yield
-        s = ds.shuffle(seed=SEED, load_from_cache_file=False, keep_in_memory=True)
-        yield {"rows": len(s), "order": s[:5]["id"]}
-
-    def op_shuffle_iterate_batches_numpy(self):
-        ds = self.ready(); yield
-        s = ds.shuffle(seed=SEED, load_from_cache_file=False, keep_in_memory=True).with_format("numpy")
-        first, tot = None, 0
-        for b in s.iter(1000):
-            if first is None: first = b["id"][:5].tolist()
-            tot += int(b["id"].sum())
-        yield {"sum": tot, "order": first}
-
-    def op_filter_python(self):
-        ds = self.ready(); yield
-        f = ds.filter(lambda r: r["label"] == 3, load_from_cache_file=False)
-        yield {"rows": len(f), "order": f[:5]["id"]}
-
     def op_filter_columnar(self):
         ds = self.ready(); yield
         f = ds.filter("label = 3", load_from_cache_file=False)
         yield {"rows": len(f), "order": f[:5]["id"]}
-
-    def op_map_add_column(self):
-        ds = self.ready(); yield
-        m = ds.map(CALLBACK, batched=True, load_from_cache_file=False)
-        yield {"rows": len(m), "last": m[len(m) - 1]["n"]}
-
-    def op_sort(self):
-        ds = self.ready(); yield
-        s = ds.sort(["label", "id"], reverse=[False, True], load_from_cache_file=False)
-        yield {"rows": len(s), "order": s[:5]["id"]}
 
     def op_stream_shuffled_100k(self):
         yield
@@ -523,9 +474,6 @@ class Grebe(Engine):
         s = self.load(None, fmt, streaming=True)
         with open(p) as f: s.load_state_dict(json.load(f))
         yield {"row": next(iter(s))["id"]}
-
-    def op_resume_parquet(self): return self.resume("parquet")
-    def op_resume_jsonl(self): return self.resume("json") if self.jsonl else iter(())
 
 
 ENGINES = {c.name: c for c in (Datasets, PyArrow, Polars, DuckDB, Grebe)}

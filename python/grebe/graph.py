@@ -20,7 +20,7 @@ import os
 
 from . import _core
 
-_SETS = ("train_set", "validation_set", "test_set")
+_SETS = ("train", "validation", "test")
 _METHODS = ("neighbors", "labor")
 
 
@@ -150,9 +150,22 @@ class Task:
     """A task: what the metadata says of it (metadata) and its sets, each {type: {name: array}}, or {} where there is none."""
 
     def __init__(self, handle, i, metadata):
-        self.metadata = json.loads(metadata)
-        for k, name in enumerate(_SETS):
-            setattr(self, name, {kind: {field: _view(a) for field, a in arrays} for kind, arrays in handle.set(i, k)})
+        self._handle, self._i, self.metadata = handle, i, json.loads(metadata)
+
+    def _set(self, which):
+        return {kind: {field: _view(a) for field, a in arrays} for kind, arrays in self._handle.set(self._i, _SETS.index(which))}
+
+    @property
+    def train_set(self):
+        return self._set("train")
+
+    @property
+    def validation_set(self):
+        return self._set("validation")
+
+    @property
+    def test_set(self):
+        return self._set("test")
 
     def __repr__(self):
         return f"<Task {self.metadata}>"
@@ -198,7 +211,7 @@ class Dataset:
         info = handle.info()
         self.name, self.num_nodes, self.num_edges = info["name"], info["num_nodes"], info["num_edges"]
         self._arrays = {k: info[k] for k in ("indptr", "indices", "node_type_offset", "type_per_edge")}
-        self._types = None
+        self._spare = {}  # the last sampler of sample_neighbors(), by its options
         self.features = Features(handle, info["num_features"], self._threads)
         self.tasks = [Task(handle, i, handle.task(i)) for i in range(info["num_tasks"])]
 
@@ -222,21 +235,16 @@ class Dataset:
         """The type of each edge; None in a graph without types."""
         return _view(self._arrays["type_per_edge"])
 
-    def _counted(self):
-        if self._types is None:
-            nodes, edges = self._handle.types()
-            self._types = dict(nodes), dict(edges)
-        return self._types
-
     @property
     def node_types(self):
         """{type: nodes}, empty in a graph without types."""
-        return dict(self._counted()[0])
+        return dict(self._handle.node_types())
 
     @property
     def edge_types(self):
-        """{"source:relation:destination": edges}. The first look at it, or at node_types, reads the types of all edges."""
-        return dict(self._counted()[1])
+        """{"source:relation:destination": edges}. Counts them: reads the types of all edges."""
+        import numpy as np
+        return dict(zip(self._handle.edge_types(), np.frombuffer(self._handle.edge_counts(), np.int64).tolist()))
 
     def _attributes(self, is_edge):
         out, i = {}, 0
@@ -264,7 +272,13 @@ class Dataset:
         seeds: ids, or {type: ids}. fanouts: of each layer, the outermost first: a number (-1: all), or one for each type of edges. method:
         "neighbors", or "labor" for fewer nodes. probs: the name of an edge attribute (weights, or a mask). The same layer_seed gives the
         same batch on any number of threads. Returns a Batch; raises InvalidArgument for a seed that is no node, NotFound for an attribute."""
-        return self.sampler(fanouts, replace=replace, method=method, probs=probs).run(seeds, layer_seed)
+        import numpy as np
+        numbers = np.asarray(fanouts)
+        key = (numbers.shape, numbers.dtype, numbers.tobytes(), replace, method, probs)
+        sampler = self._spare.pop(key, None) or self.sampler(fanouts, replace=replace, method=method, probs=probs)
+        batch = sampler.run(seeds, layer_seed)
+        self._spare = {key: sampler}
+        return batch
 
     def sample_negatives(self, pairs, ratio, *, num_targets=None, seed=0):
         """Pairs [n, 2] and behind them ratio for each, with its source and a destination drawn from num_targets (default: all nodes)."""
@@ -283,10 +297,9 @@ class Dataset:
         found = [i for i, t in enumerate(self.tasks) if i == task or t.metadata.get("name") == task]
         if not found:
             raise KeyError(f"there is no task {task!r}")
-        names = [n[:-4] for n in _SETS]
-        if which not in names:
-            raise ValueError(f"set: expected one of {', '.join(names)}, found {which!r}")
-        return found[0], names.index(which), getattr(self.tasks[found[0]], which + "_set")
+        if which not in _SETS:
+            raise ValueError(f"set: expected one of {', '.join(_SETS)}, found {which!r}")
+        return found[0], _SETS.index(which), self.tasks[found[0]]._set(which)
 
     def batches(self, task, set="train", *, batch_size, **options):
         """As loader() without sampling: each batch is a dict of arrays, {"seeds": …, "labels": …}, or {type: such a dict}."""
@@ -321,8 +334,7 @@ def _sampling(fanouts, replace, method, probs):
 
 
 def _type_names(dataset):
-    has_types = dataset._arrays["node_type_offset"] is not None
-    return (list(dataset.node_types), list(dataset.edge_types)) if has_types else ([], [])
+    return [kind for kind, _ in dataset._handle.node_types()], dataset._handle.edge_types()
 
 
 class Sampler:

@@ -244,36 +244,55 @@ static PyObject *graph_info(PyObject *self, PyObject *args)
     return out;
 }
 
-/* types() -> ([(node type, nodes), …], [(edge type, edges), …]): empty in a graph without types */
-static PyObject *graph_types(PyObject *self, PyObject *args)
+/* node_types() -> [(type, nodes), …]: empty in a graph without types */
+static PyObject *graph_node_types(PyObject *self, PyObject *args)
 {
     const grebe_graph *g = graph_of(self);
     grebe_graph_info info;
     (void)args;
     grebe_graph_get_info(g, &info);
-    PyObject *nodes = PyList_New(0), *edges = PyList_New(0);
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out != NULL && i < info.n_node_types; i++) {
+        if (!core_graph_append(out, Py_BuildValue("(sL)", grebe_graph_node_type(g, i), (long long)grebe_graph_num_nodes(g, i)))) {
+            Py_CLEAR(out);
+        }
+    }
+    return out;
+}
+
+/* edge_types() -> [type, …] */
+static PyObject *graph_edge_types(PyObject *self, PyObject *args)
+{
+    const char *name = NULL;
+    (void)args;
+    PyObject *out = PyList_New(0);
+    for (size_t i = 0; out != NULL && (name = grebe_graph_edge_type(graph_of(self), i)) != NULL; i++) {
+        if (!core_graph_append(out, PyUnicode_FromString(name))) {
+            Py_CLEAR(out);
+        }
+    }
+    return out;
+}
+
+/* edge_counts() -> bytes: int64 of each type. Reads the types of all edges. */
+static PyObject *graph_edge_counts(PyObject *self, PyObject *args)
+{
+    const grebe_graph *g = graph_of(self);
+    grebe_graph_info info;
+    (void)args;
+    grebe_graph_get_info(g, &info);
     int64_t *counts = PyMem_Calloc(info.n_edge_types + 1, sizeof *counts);
-    bool is_ok = nodes != NULL && edges != NULL && counts != NULL;
-    if (is_ok && info.n_edge_types > 0) {
+    if (counts == NULL) {
+        return PyErr_NoMemory();
+    }
+    if (info.n_edge_types > 0) {
         Py_BEGIN_ALLOW_THREADS
         grebe_graph_num_edges(g, counts);
         Py_END_ALLOW_THREADS
     }
-    for (size_t i = 0; is_ok && i < info.n_node_types + info.n_edge_types; i++) {
-        const bool is_node = i < info.n_node_types;
-        const size_t id = is_node ? i : i - info.n_node_types;
-        PyObject *item = Py_BuildValue("(sL)", is_node ? grebe_graph_node_type(g, id) : grebe_graph_edge_type(g, id),
-                                       (long long)(is_node ? grebe_graph_num_nodes(g, id) : counts[id]));
-        is_ok = item != NULL && PyList_Append(is_node ? nodes : edges, item) == 0;
-        Py_XDECREF(item);
-    }
+    PyObject *out = core_graph_ids(counts, (int64_t)info.n_edge_types);
     PyMem_Free(counts);
-    if (!is_ok) {
-        Py_XDECREF(nodes);
-        Py_XDECREF(edges);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    }
-    return Py_BuildValue("(NN)", nodes, edges);
+    return out;
 }
 
 /* attribute(is_edge, i) -> (name, array), or None beyond the last */
@@ -371,11 +390,9 @@ static PyObject *set_part(PyObject *self, size_t task, grebe_graph_set set, size
         grebe_error err = GREBE_ERROR_INIT;
         PyObject *array = grebe_graph_set_values(graph_of(self), task, set, part, i, &name, &a, &err) == GREBE_OK ? array_new(self, &a)
                                                                                                                  : core_raise(&err);
-        PyObject *item = array == NULL ? NULL : Py_BuildValue("(zN)", name, array);
-        if (item == NULL || PyList_Append(out, item) != 0) {
+        if (!core_graph_append(out, array == NULL ? NULL : Py_BuildValue("(zN)", name, array))) {
             Py_CLEAR(out);
         }
-        Py_XDECREF(item);
     }
     return out;
 }
@@ -394,17 +411,17 @@ static PyObject *graph_set(PyObject *self, PyObject *args)
         const char *type = NULL;
         size_t arrays = grebe_graph_set_part(graph_of(self), (size_t)task, (grebe_graph_set)set, part, &type);
         PyObject *values = set_part(self, (size_t)task, (grebe_graph_set)set, part, arrays);
-        PyObject *item = values == NULL ? NULL : Py_BuildValue("(zN)", type, values);
-        if (item == NULL || PyList_Append(out, item) != 0) {
+        if (!core_graph_append(out, values == NULL ? NULL : Py_BuildValue("(zN)", type, values))) {
             Py_CLEAR(out);
         }
-        Py_XDECREF(item);
     }
     return out;
 }
 
 static PyMethodDef graph_methods[] = { { "info", graph_info, METH_NOARGS, NULL },
-                                       { "types", graph_types, METH_NOARGS, NULL },
+                                       { "node_types", graph_node_types, METH_NOARGS, NULL },
+                                       { "edge_types", graph_edge_types, METH_NOARGS, NULL },
+                                       { "edge_counts", graph_edge_counts, METH_NOARGS, NULL },
                                        { "attribute", graph_attribute, METH_VARARGS, NULL },
                                        { "feature", graph_feature, METH_VARARGS, NULL },
                                        { "feature_values", graph_feature_values, METH_VARARGS, NULL },

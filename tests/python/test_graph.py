@@ -129,6 +129,17 @@ def test_batches_hold_real_edges(karate, folder, method):
     assert len({tuple(o) for o in other}) > 1
 
 
+def test_other_options_are_another_sampler(karate):
+    counts = [karate.sample_neighbors([33], [n], layer_seed=1).num_edges for n in (2, 5, 2, -1)]
+    assert counts == [2, 5, 2, 17]
+    first = karate.sample_neighbors([0], [4], layer_seed=1).nodes
+    karate.sample_neighbors([5], [4], layer_seed=9)
+    assert (karate.sample_neighbors([0], [4], layer_seed=1).nodes == first).all()
+    with pytest.raises(grebe.InvalidArgument):
+        karate.sample_neighbors([34], [4])
+    assert (karate.sample_neighbors([0], [4], layer_seed=1).nodes == first).all()
+
+
 def test_all_neighbours(karate, folder):
     edges = edges_of(folder)
     batch = karate.sample_neighbors([33], [-1])
