@@ -9,6 +9,7 @@
 #include "ann.h"
 #include "opt.h"
 #include "out.h"
+#include "picture.h"
 
 /* ---- reports ---- */
 
@@ -205,75 +206,37 @@ int cmd_ann_eval(struct cli *cli)
 
 /* ---- plot ---- */
 
-/* The picture in memory: a file gets its name when all of it is there. */
-struct picture {
-    char *bytes;
-    size_t len, capacity;
-};
-
-static int take_bytes(void *arg, const void *bytes, size_t len)
-{
-    struct picture *p = arg;
-    if (p->len + len > p->capacity) {
-        size_t more = 2 * p->capacity + len;
-        char *grown = realloc(p->bytes, more);
-        if (grown == NULL) {
-            return 12; /* ENOMEM */
-        }
-        p->bytes = grown;
-        p->capacity = more;
-    }
-    memcpy(p->bytes + p->len, bytes, len);
-    p->len += len;
-    return 0;
-}
-
-static int write_picture(struct cli *cli, const char *path, const struct picture *p)
-{
-    FILE *f = fopen(path, "wb");
-    bool is_done = f != NULL && fwrite(p->bytes, 1, p->len, f) == p->len;
-    is_done = f != NULL && fclose(f) == 0 && is_done;
-    if (!is_done) {
-        grebe_error err = GREBE_ERROR_INIT;
-        err.status = GREBE_EIO;
-        snprintf(err.message, sizeof err.message, "%.400s: cannot be written", path);
-        return out_error(cli, "ann plot", &err);
-    }
-    return 0;
-}
-
 int cmd_ann_plot(struct cli *cli)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_ann_plot_options o = GREBE_ANN_PLOT_OPTIONS_INIT;
     grebe_ann_report *report = NULL;
     struct picture p = { NULL, 0, 0 };
-    const char *path = opt_get(cli, "out"), *dot = path == NULL ? NULL : strrchr(path, '.');
-    int code = 0;
+    const char *path = opt_get(cli, "out");
+    int code = picture_kind(cli, "out", &o.is_html);
+    if (code != 0) {
+        return code;
+    }
     o.x = opt_get(cli, "x");
     o.y = opt_get(cli, "y");
     o.x_scale = opt_get(cli, "x-scale");
     o.y_scale = opt_get(cli, "y-scale");
     o.title = opt_get(cli, "title");
-    o.is_html = dot != NULL && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0);
     o.is_all = opt_has(cli, "all");
     o.is_bars = opt_has(cli, "bars");
-    if (dot != NULL && !o.is_html && strcmp(dot, ".svg") != 0) {
-        return out_usage(cli, "--out: expected a name that ends in .svg or .html, found \"%s\"", path);
-    }
     grebe_status st = grebe_ann_report_new(cli->ctx, &report, &err);
     for (size_t i = 0; st == GREBE_OK && i < cli->n_positional; i++) {
         st = grebe_ann_report_load(report, cli->positional[i], &err);
     }
-    st = st == GREBE_OK ? grebe_ann_report_plot(report, &o, take_bytes, &p, &err) : st;
+    st = st == GREBE_OK ? grebe_ann_report_plot(report, &o, picture_take, &p, &err) : st;
     if (st != GREBE_OK) {
         code = out_error(cli, "ann plot", &err);
     } else if (path != NULL) {
-        code = write_picture(cli, path, &p);
+        code = picture_write(cli, path, &p);
     } else {
         out_write(cli, p.bytes, p.len);
     }
-    free(p.bytes);
+    picture_drop(&p);
     grebe_ann_report_free(report);
     return code;
 }

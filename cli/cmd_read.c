@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "ids.h"
 #include "opt.h"
 #include "out.h"
 
@@ -61,102 +59,6 @@ int cmd_count(struct cli *cli)
 }
 
 /* ---- take ---- */
-
-enum { IDS_MAX = 1 << 27 };
-
-struct ids {
-    int64_t *data;
-    size_t n, capacity;
-};
-
-static bool add_id(struct ids *ids, int64_t id)
-{
-    if (ids->n == ids->capacity) {
-        size_t capacity = ids->capacity == 0 ? 1024 : ids->capacity * 2;
-        int64_t *grown = realloc(ids->data, capacity * sizeof *grown);
-        if (grown == NULL) {
-            return false;
-        }
-        ids->data = grown;
-        ids->capacity = capacity;
-    }
-    ids->data[ids->n++] = id;
-    return true;
-}
-
-/* Whole numbers separated by commas or white space; "A:B" stands for A … B-1. */
-static int parse_ids(struct cli *cli, const char *text, struct ids *ids)
-{
-    const char *p = text;
-    for (;;) {
-        while (*p == ',' || isspace((unsigned char)*p)) {
-            p++;
-        }
-        if (*p == '\0') {
-            return 0;
-        }
-        char *end = NULL;
-        const char *word_begin = p;
-        errno = 0;
-        long long first = strtoll(p, &end, 10), last = 0;
-        bool is_good = errno == 0 && end != p;
-        last = first;
-        if (is_good && *end == ':') {
-            p = end + 1;
-            long long stop = strtoll(p, &end, 10);
-            is_good = errno == 0 && end != p && first >= 0 && stop >= first;
-            last = is_good ? stop - 1 : first;
-        }
-        if (!is_good || (*end != '\0' && *end != ',' && !isspace((unsigned char)*end))) {
-            char word[60];
-            snprintf(word, sizeof word, "%.*s", (int)strcspn(word_begin, ", \t\r\n"), word_begin);
-            return out_usage(cli, "expected row ids (whole numbers) or BEGIN:END, found \"%s\"",
-                             word);
-        }
-        for (long long k = 0; k <= last - first; k++) {
-            if (ids->n == IDS_MAX || !add_id(ids, first + k)) {
-                grebe_error err = GREBE_ERROR_INIT;
-                err.status = ids->n == IDS_MAX ? GREBE_ELIMIT : GREBE_ENOMEM;
-                snprintf(err.message, sizeof err.message, "row ids: at most %lld can be taken at once",
-                         (long long)ids->n);
-                return out_error(cli, "take", &err);
-            }
-        }
-        p = end;
-    }
-}
-
-static int read_ids(struct cli *cli, const char *path, struct ids *ids)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (f == NULL) {
-        err.status = errno == ENOENT ? GREBE_ENOTFOUND : GREBE_EIO;
-        snprintf(err.message, sizeof err.message, "%.400s: %s", path, strerror(errno));
-        return out_error(cli, "take", &err);
-    }
-    char *line = NULL;
-    size_t capacity = 0;
-    int code = 0;
-    ssize_t len = 0;
-    errno = 0;
-    while (code == 0 && (len = getline(&line, &capacity, f)) >= 0) {
-        code = strlen(line) == (size_t)len
-                   ? parse_ids(cli, line, ids)
-                   : out_usage(cli, "expected row ids as text, found a zero byte in %s", path);
-    }
-    if (code == 0 && !feof(f)) {
-        err.status = errno == ENOMEM ? GREBE_ENOMEM : GREBE_EIO;
-        snprintf(err.message, sizeof err.message, "%.400s: %s", path,
-                 errno != 0 ? strerror(errno) : "cannot read");
-        code = out_error(cli, "take", &err);
-    }
-    free(line);
-    if (f != stdin) {
-        fclose(f);
-    }
-    return code;
-}
 
 /* One batch as a stream, so that it prints like everything else. */
 struct one_batch {
@@ -214,8 +116,8 @@ int cmd_take(struct cli *cli)
     if (opt_has(cli, "rows") == opt_has(cli, "rows-from")) {
         return out_usage(cli, "expected one of --rows LIST and --rows-from FILE");
     }
-    code = opt_has(cli, "rows") ? parse_ids(cli, opt_get(cli, "rows"), &ids)
-                                : read_ids(cli, opt_get(cli, "rows-from"), &ids);
+    code = opt_has(cli, "rows") ? ids_parse(cli, opt_get(cli, "rows"), &ids)
+                                : ids_read(cli, opt_get(cli, "rows-from"), &ids);
     code = code != 0 ? code : opt_choice(cli, "missing", "error|null", &missing);
     o.missing = missing;
     o.with_row_id = opt_has(cli, "with-row-id");
@@ -236,7 +138,7 @@ int cmd_take(struct cli *cli)
             code = out_rows(cli, &rows);
         }
     }
-    free(ids.data);
+    ids_drop(&ids);
     grebe_source_close(source);
     return code;
 }

@@ -60,21 +60,53 @@ static const struct cmd preprocess_spec = { "graph preprocess",
                                             cmd_graph_preprocess,
                                             NULL };
 
-static const struct opt_spec no_options[] = { { NULL, NULL, NULL, 0 } };
+static const struct opt_spec info_options[] = {
+    { "quick", NULL, "only what the headers of the files tell: no degrees, no edges by type", 0 },
+    { "plot", "FILE", "draw how many nodes have at least each degree: .svg, or .html with values under the pointer", 0 },
+    { NULL, NULL, NULL, 0 },
+};
 
 static const struct cmd info_spec = { "graph info",
-                                      "graph info DIR",
-                                      "show types, attributes, features and sets of a preprocessed data set",
+                                      "graph info DIR [--plot FILE.svg] [--quick]",
+                                      "show types, degrees, attributes, features and sets of a preprocessed data set",
                                       "DIR is a data set with `preprocessed` in it, made by this program or by DGL, or "
-                                      "that folder itself. One row for the graph, each type, "
-                                      "attribute, feature and array of a set.",
-                                      "grebe graph info data/",
-                                      no_options,
+                                      "that folder itself. One row for the graph, each type, attribute, feature and array of a set; for "
+                                      "each type of edges its number, self loops, and in- and out-degrees: of how many nodes, and as metadata how "
+                                      "many have none, least, mean, quantiles, most. Isolated nodes have no edge of any type.",
+                                      "grebe graph info data/ --plot degrees.svg",
+                                      info_options,
                                       NULL,
                                       1,
                                       1,
                                       cmd_graph_info,
                                       NULL };
+
+static const struct opt_spec sample_options[] = {
+    { "seeds", "LIST", "ids of the seeds, counted from 0 in their type: 3,7,10:20", 0 },
+    { "seeds-from", "FILE", "the same from a file, - for standard input", 0 },
+    { "fanouts", "LIST", "neighbours of each node, by hop, the outermost first; -1 or all: every one; a/b: by type of edges", 0 },
+    { "type", "NODE", "type of the seeds, in a graph with several", 0 },
+    { "replace", NULL, "draw with replacement", 0 },
+    { "weight", "NAME", "draw by this attribute of the edges (weights or a mask)", 0 },
+    { "labor", NULL, "let seeds share what is drawn, which reaches fewer nodes (LABOR)", 0 },
+    { "seed", "N", "of what is drawn (default 0): the same gives the same", 0 },
+    { "nodes", NULL, "print the nodes that are reached instead of the edges", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd sample_spec = { "graph sample",
+                                        "graph sample DIR --seeds LIST --fanouts LIST [--type NODE]",
+                                        "sample neighbours of nodes, hop by hop",
+                                        "One row for each sampled edge: the hop (1 at the seeds), its type, source, target and "
+                                        "number in the edge file; with --nodes one for each node in the order of the rows that training uses, "
+                                        "seeds first. What is drawn depends on --seed alone, not on --threads.",
+                                        "grebe graph sample data/ --seeds 0,5 --fanouts 10,5 --type paper --format csv",
+                                        sample_options,
+                                        NULL,
+                                        1,
+                                        1,
+                                        cmd_graph_sample,
+                                        NULL };
 
 static const struct opt_spec verify_options[] = {
     { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },
@@ -95,4 +127,4 @@ static const struct cmd verify_spec = { "graph verify",
                                         cmd_graph_verify,
                                         NULL };
 
-const struct cmd *const graph_list[] = { &check_spec, &preprocess_spec, &info_spec, &verify_spec, NULL };
+const struct cmd *const graph_list[] = { &check_spec, &preprocess_spec, &info_spec, &sample_spec, &verify_spec, NULL };

@@ -16,6 +16,7 @@
 #include "grebe/gitvdb.h"
 #include "grebe/graph.h"
 #include "grebe/graph_sample.h"
+#include "grebe/graph_stats.h"
 #include "grebe/hdf5.h"
 #include "grebe/iterable.h"
 #include "grebe/packed.h"
