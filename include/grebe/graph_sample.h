@@ -37,10 +37,17 @@ typedef struct grebe_graph_sampling {
     const char *node_times, *edge_times; /**< attributes (int64): only what is older than the seed; NULL: of any time */
     bool has_window;
     int64_t window;           /**< and younger than the time of the seed less this */
+    /** GREBE_GRAPH_LAYER: all layers have the same random numbers, so that they pick much the same nodes. */
+    bool layer_dependency;
+    /**
+     * GREBE_GRAPH_LAYER: so many batches in succession (of a loader; of a sampler: runs whose seeds are consecutive numbers) go over from
+     * the random numbers of one seed to those of another, so that each picks nearly what the one before has picked. 0, 1: none does.
+     */
+    uint64_t batch_dependency;
 } grebe_graph_sampling;
 #define GREBE_GRAPH_SAMPLING_INIT                                                                                                \
     {                                                                                                                             \
-        sizeof(grebe_graph_sampling), GREBE_GRAPH_NEIGHBORS, 0, 0, 0, false, false, 0, false, 0, 0, false, 0                      \
+        sizeof(grebe_graph_sampling), GREBE_GRAPH_NEIGHBORS, 0, 0, 0, false, false, 0, false, 0, 0, false, 0, false, 0            \
     }
 
 /** Seeds of one type. */
@@ -59,7 +66,7 @@ typedef struct grebe_graph_sampler grebe_graph_sampler;
 /**
  * @param threads For one batch; 0: the context's.
  * @param out     Owned, grebe_graph_sampler_free() before the graph is closed. Not for several threads at a time.
- * @return GREBE_OK; GREBE_EINVAL (options, weights); GREBE_ENOTFOUND (attribute); GREBE_ESCHEMA; GREBE_EUNSUPPORTED; GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EINVAL (options, weights); GREBE_ENOTFOUND (attribute); GREBE_ESCHEMA; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_new(const grebe_graph *graph, const grebe_graph_sampling *sampling,
                                                                uint32_t threads, grebe_graph_sampler **out, grebe_error *err);

@@ -46,6 +46,8 @@ struct graph_hops {
     size_t n_layers;
     struct graph_sampling hop;     /* fanouts: shape [n_layers][n_fanouts], outermost first */
     bool keeps_duplicates;         /* a node has a row for each time that it was reached */
+    bool layer_dependency;         /* by source: all hops have the same numbers */
+    uint64_t batch_dependency;     /* by source: hop.key is the number of a batch, and so many in succession blend two seeds; 0, 1: none */
 };
 
 grebe_status graph_batch_new(const struct graph_csc *g, struct graph_batch **out, grebe_error *err);

@@ -240,6 +240,34 @@ out:
     return st;
 }
 
+/* Batches [group * n, (group + 1) * n) go from the seed of their group to that of the next. */
+static struct graph_blend blend_of_batch(uint64_t number, uint64_t n)
+{
+    uint64_t group = number / n;
+    return graph_blend_of(graph_draw(group, 0), graph_draw(group + 1, 0), (float)((double)(number % n) / (double)n));
+}
+
+/* The random numbers of hop i, counted from the seeds. */
+static void choose_numbers(const struct graph_hops *hops, uint64_t i, struct graph_sampling *how, struct graph_blend *blend)
+{
+    if (!how->is_by_source) {
+        how->key = graph_draw(how->key, i);
+        return;
+    }
+    uint64_t step = hops->layer_dependency ? 0 : i;
+    if (how->blend != NULL) {
+        *blend = *how->blend;
+    } else if (hops->batch_dependency > 1) {
+        *blend = blend_of_batch(how->key, hops->batch_dependency);
+    } else {
+        how->key += step;
+        return;
+    }
+    blend->keys[0] += step;
+    blend->keys[1] += step;
+    how->blend = blend;
+}
+
 grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, const struct graph_hops *hops, uint32_t threads,
                                 grebe_error *err)
 {
@@ -256,9 +284,10 @@ grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, 
     for (size_t i = 0; i < hops->n_layers; i++) {
         size_t at = hops->n_layers - 1 - i; /* the last of the list is the nearest */
         struct graph_sampling how = hops->hop;
+        struct graph_blend blend;
         struct hop h = { .b = b, .s = s, .layer = &b->layers[at], .hops = hops };
         how.fanouts += at * how.n_fanouts;
-        how.key = how.is_by_source ? how.key + i : graph_draw(how.key, i);
+        choose_numbers(hops, i, &how, &blend);
         GREBE_TRY(sample_hop(&h, &how, threads, err));
     }
 out:

@@ -365,7 +365,8 @@ grebe_status graph_minibatch_make(struct graph_minibatch *m, const struct graph_
     uint64_t first = (uint64_t)(e->range.begin + index * e->batch_size);
     uint64_t key = graph_draw(graph_draw(r->seed, epoch), first);
     m->index = index;
-    hops.hop.key = key;
+    /* batches that depend on one another are numbered */
+    hops.hop.key = hops.batch_dependency > 1 ? graph_draw(graph_draw(r->seed, epoch), (uint64_t)e->range.begin) + (uint64_t)index : key;
     GREBE_TRY(graph_epoch_batch(e, index, &m->items, err));
     GREBE_TRY(add_seeds(m, key, err));
     GREBE_TRY(graph_batch_sample(m->graph, m->scratch, &hops, threads, err));

@@ -177,13 +177,6 @@ static grebe_status keep_old(struct graph_picker *p, const struct graph_run *run
 
 enum { CHUNK = 64 };
 
-static inline uint64_t rank_key(float rank, int64_t i)
-{
-    uint32_t bits; /* ordered as the numbers are, which are not below 0 */
-    memcpy(&bits, &rank, sizeof bits);
-    return (uint64_t)bits << 32 | (uint64_t)i;
-}
-
 /* Values of a long list that are needed two chunks from now. */
 static inline void prefetch_chunk(const void *values, size_t width, const struct candidates *c, int64_t first)
 {
@@ -210,7 +203,7 @@ static void rank_by_weight(const struct graph_weights *w, const struct candidate
             n += weight[n] > 0.0 && 1.0 - u[n] <= limit * weight[n];
         }
         for (int64_t i = 0; i < n; i++) { /* apart from what follows, whose branches would hold it up */
-            keys[i] = rank_key((float)(graph_exponential(u[i]) / weight[i]), at[i]);
+            keys[i] = graph_rank_key((float)(graph_exponential(u[i]) / weight[i]), at[i]);
         }
         for (int64_t i = 0; i < n; i++) {
             graph_smallest_add(s, keys[i]);
@@ -234,16 +227,44 @@ static void rank_by_source(const struct graph_csc *g, const struct graph_weights
             int64_t edge = candidate(c, i);
             float r = graph_source_number(key, graph_id(&g->indices, edge));
             if (w != NULL) {
-                double weight = graph_weight(w, edge);
-                float rank = w->type == GRAPH_WEIGHTS_F64 ? (float)((double)r / weight) : r / (float)weight;
-                r = weight > 0.0 ? rank : INFINITY;
+                r = graph_source_rank(r, graph_weight(w, edge), w->type == GRAPH_WEIGHTS_F64);
             }
-            keys[n] = rank_key(r, i);
+            keys[n] = graph_rank_key(r, i);
             n += keys[n] < limit && r < INFINITY;
         }
         for (int64_t i = 0; i < n; i++) {
             graph_smallest_add(s, keys[i]);
         }
+    }
+}
+
+/* The same with two seeds. */
+static void rank_by_blend(const struct graph_csc *g, const struct graph_sampling *how, const struct candidates *c,
+                          struct graph_smallest *s)
+{
+    const struct graph_weights *w = how->weights;
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t edge = candidate(c, i);
+        double weight = w == NULL ? 1.0 : graph_weight(w, edge);
+        float r = graph_blend_number(how->blend, (uint64_t)graph_id(&g->indices, edge));
+        r = graph_source_rank(r, weight, w != NULL && w->type == GRAPH_WEIGHTS_F64);
+        if (r < INFINITY) {
+            graph_smallest_add(s, graph_rank_key(r, i));
+        }
+    }
+}
+
+/* With replacement: a source may be among the smallest several times. */
+static void race_by_source(const struct graph_csc *g, const struct graph_sampling *how, const struct candidates *c,
+                           struct graph_smallest *s)
+{
+    struct graph_blend one = { { how->key, how->key }, { 1.0f, 0.0f } };
+    const struct graph_weights *w = how->weights;
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t edge = candidate(c, i);
+        struct graph_runner r = { (uint64_t)graph_id(&g->indices, edge), w == NULL ? 1.0 : graph_weight(w, edge),
+                                  w != NULL && w->type == GRAPH_WEIGHTS_F64 };
+        graph_race(how->blend != NULL ? how->blend : &one, &r, i, g->n_nodes, s);
     }
 }
 
@@ -258,12 +279,16 @@ static grebe_status pick_smallest(struct graph_picker *p, const struct candidate
     }
     GREBE_TRY(graph_array_room(p->g->ctx->a, &p->table, run->fanout, err));
     graph_smallest_begin(&s, (uint64_t *)p->table.v, run->fanout);
-    if (how->is_by_source) {
+    if (how->is_by_source && how->with_replacement) {
+        race_by_source(p->g, how, c, &s);
+    } else if (how->is_by_source && how->blend != NULL) {
+        rank_by_blend(p->g, how, c, &s);
+    } else if (how->is_by_source) {
         rank_by_source(p->g, how->weights, c, how->key, &s);
     } else {
         rank_by_weight(how->weights, c, run->key, &s);
     }
-    if (s.keys[s.k - 1] == UINT64_MAX || s.keys[0] == UINT64_MAX) { /* fewer than k can be picked */
+    if (s.keys[s.k - 1] == UINT64_MAX || s.keys[0] == UINT64_MAX) { /* fewer than k can be picked; with replacement: none can */
         *n_out = take_all(how->weights, c, out);
         return GREBE_OK;
     }
@@ -280,7 +305,7 @@ static grebe_status pick_some(struct graph_picker *p, const struct candidates *c
 {
     const struct graph_sampling *how = p->how;
     int64_t k = run->fanout;
-    if (how->with_replacement) {
+    if (how->with_replacement && !how->is_by_source) {
         if (how->weights != NULL) {
             return draw_by_weight(p, c, run->key, k, out, n_out, err);
         }

@@ -46,21 +46,33 @@ static inline double graph_exponential(double u)
     return -((double)e * 0.69314718055994530942 + 2.0 * s * sum);
 }
 
-/** First output of PCG32 (XSH-RR 64/32; O'Neill 2014) with a seed and a stream. */
-static inline uint32_t graph_pcg32_first(uint64_t seed, uint64_t stream)
+/** PCG32 (XSH-RR 64/32; O'Neill 2014): the factor of its state, and the number of a state. */
+#define GRAPH_PCG32_FACTOR UINT64_C(6364136223846793005)
+static inline uint32_t graph_pcg32_output(uint64_t state)
 {
-    uint64_t inc = stream << 1 | 1;
-    uint64_t state = (seed + inc) * UINT64_C(6364136223846793005) + inc;
     uint32_t x = (uint32_t)((state >> 18 ^ state) >> 27);
     uint32_t turn = (uint32_t)(state >> 59);
     return x >> turn | x << (-turn & 31);
 }
 
+/** Its first output with a seed and a stream. */
+static inline uint32_t graph_pcg32_first(uint64_t seed, uint64_t stream)
+{
+    uint64_t inc = stream << 1 | 1;
+    return graph_pcg32_output((seed + inc) * GRAPH_PCG32_FACTOR + inc);
+}
+
+/** In [0, 1), from 32 bits. */
+static inline float graph_unit_float(uint32_t x)
+{
+    float r = (float)x * 0x1p-32f;
+    return r >= 1.0f ? 0x1.fffffep-1f : r;
+}
+
 /** The number in [0, 1) that a source node has in layer-dependent sampling. */
 static inline float graph_source_number(uint64_t seed, int64_t source)
 {
-    float r = (float)graph_pcg32_first(seed, (uint64_t)source) * 0x1p-32f;
-    return r >= 1.0f ? 0x1.fffffep-1f : r;
+    return graph_unit_float(graph_pcg32_first(seed, (uint64_t)source));
 }
 
 #endif

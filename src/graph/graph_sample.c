@@ -185,9 +185,6 @@ static grebe_status check_sampling(const struct graph_csc *g, const struct graph
             return GREBE_FAIL(err, GREBE_EINVAL, "fanout %lld: expected -1 (all) or a number of neighbours", (long long)how->fanouts[i]);
         }
     }
-    if (how->is_by_source && how->with_replacement) {
-        return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "layer-dependent sampling with replacement");
-    }
     if (how->times != NULL && node_times == NULL) {
         return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time needs a time for each seed");
     }

@@ -5,6 +5,7 @@
 /* One hop: for each node of a list some of its in-edges. Node ids are global. */
 
 #include "graph/graph_array.h"
+#include "graph/graph_source.h"
 #include "graph/graph_weights.h"
 
 enum { GRAPH_FANOUT_ALL = -1 };
@@ -26,6 +27,7 @@ struct graph_sampling {
     const struct graph_weights *weights; /* NULL: all alike */
     const struct graph_times *times;     /* NULL: none */
     uint64_t key;           /* of the random numbers; by_source: the seed */
+    const struct graph_blend *blend; /* by_source: two seeds in the place of `key`; NULL: none */
 };
 
 /** Edges by the node they lead to: those of node i of the list from offsets[i] to offsets[i + 1]. */
@@ -38,7 +40,7 @@ struct graph_picks {
  * @param nodes   Shape [n], checked here; may repeat.
  * @param threads At most; what is picked does not depend on it.
  * @param picks   Filled; keeps its memory for the next call. graph_picks_release().
- * @return GREBE_OK; GREBE_EINVAL (fanouts, a node that is none); GREBE_EUNSUPPORTED; GREBE_ECORRUPT (indptr); GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EINVAL (fanouts, a node that is none); GREBE_ECORRUPT (indptr); GREBE_ENOMEM.
  */
 grebe_status graph_sample(const struct graph_csc *g, const int64_t *nodes, const int64_t *node_times, int64_t n,
                           const struct graph_sampling *how, uint32_t threads, struct graph_picks *picks, grebe_error *err);

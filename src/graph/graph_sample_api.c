@@ -53,7 +53,12 @@ grebe_status graph_resolve(const struct graph_csc *g, const grebe_graph_sampling
     if (n > 0) {
         memcpy(r->fanouts, o.fanouts, n * sizeof *r->fanouts);
     }
+    if (o.method != GREBE_GRAPH_LAYER && (o.layer_dependency || o.batch_dependency > 1)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "layers and batches depend on one another in layer-dependent sampling alone");
+        goto out;
+    }
     r->hops = (struct graph_hops){ .n_layers = o.n_layers, .keeps_duplicates = o.keeps_duplicates,
+                                   .layer_dependency = o.layer_dependency, .batch_dependency = o.batch_dependency,
                                    .hop = { .fanouts = r->fanouts, .n_fanouts = per_layer, .with_replacement = o.with_replacement,
                                             .is_by_source = o.method == GREBE_GRAPH_LAYER } };
     if (o.weights != NULL) {

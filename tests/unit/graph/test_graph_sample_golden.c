@@ -8,6 +8,7 @@ struct request {
     struct graph_array fanouts;
     struct graph_weights weights;
     struct graph_times times;
+    struct graph_blend blend;
 };
 
 static bool is_true(const struct json_value *v) { return v != NULL && v->type == JSON_BOOL && v->boolean; }
@@ -42,7 +43,14 @@ static void read_request(const struct graph_csc *g, const struct json_value *arg
         assert_ok(graph_weights_of(g, &a->values, true, &q->weights, &err));
         q->hops.hop.weights = &q->weights;
     }
-    if (seed != NULL) {
+    if (seed != NULL && seed->type == JSON_ARRAY) {
+        struct graph_array keys = ints(seed);
+        double contribution;
+        assert_true(json_double(json_get(args, "seed2_contribution"), &contribution));
+        q->blend = graph_blend_of((uint64_t)keys.v[0], (uint64_t)keys.v[keys.n - 1], (float)contribution);
+        q->hops.hop.blend = &q->blend;
+        free_ints(&keys);
+    } else if (seed != NULL) {
         int64_t key;
         assert_true(json_i64(seed, &key));
         q->hops.hop.key = (uint64_t)key;
@@ -180,14 +188,11 @@ static size_t n_checked;
 
 static void check_line(struct graph_case *c, const struct json_value *line)
 {
-    const struct json_value *op = json_get(line, "op"), *seed = json_get(json_get(line, "args"), "random_seed");
+    const struct json_value *op = json_get(line, "op");
     if (json_is_text(op, "layers")) {
         check_all_layers(c, line);
     } else if (json_is_text(op, "in_subgraph") || json_is_text(op, "sample_neighbors") ||
                json_is_text(op, "temporal_sample_neighbors") || json_is_text(op, "sample_layer_neighbors")) {
-        if (seed != NULL && seed->type == JSON_ARRAY) {
-            return; /* two seeds: optional, not offered */
-        }
         check_one_hop(c, line);
     } else {
         return;
@@ -213,7 +218,7 @@ static void test_graph_sample__recorded_pipelines__same_edges_of_each_seed(void 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         each_line(names[i], "pipelines.jsonl", check_line);
     }
-    assert_int_equal(n_checked, 144);
+    assert_int_equal(n_checked, 184);
 }
 
 int main(void)

@@ -122,8 +122,8 @@ static void test_graph_sample__weights__count_only_what_can_be_picked(void **sta
         assert_ok(graph_weights_of(&g, &t, true, &w, &err));
         for (size_t i = 0; i < 24; i++) {
             int64_t f = fanouts[i % 6], valid = kinds[k].valid;
-            struct graph_sampling how = { .fanouts = &f, .n_fanouts = 1, .weights = &w, .with_replacement = i / 6 == 1,
-                                          .is_by_source = i / 6 == 2, .key = i };
+            struct graph_sampling how = { .fanouts = &f, .n_fanouts = 1, .weights = &w, .with_replacement = i / 6 % 2 == 1,
+                                          .is_by_source = i / 12 == 1, .key = i };
             int64_t expected = valid == 0 ? 0 : f == -1 ? valid : how.with_replacement ? f : f < valid ? f : valid;
             assert_ok(graph_sample(&g, &node, NULL, 1, &how, 1, &picks, &err));
             assert_int_equal(picks.edges.n, expected);
