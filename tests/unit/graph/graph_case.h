@@ -260,6 +260,56 @@ static inline const struct graph_attribute *node_attribute(const struct graph_cs
     return NULL;
 }
 
+/* ---- small graphs: what was sampled against lists ---- */
+
+static inline struct tensor tensor_1d(int type, const void *data, int64_t n)
+{
+    return (struct tensor){ .type = type, .rank = 1, .shape = { (uint64_t)n }, .strides = { 1 }, .n_values = (uint64_t)n, .data = data,
+                            .is_packed = true };
+}
+
+struct run {
+    struct graph_batch *b;
+    struct graph_scratch *s;
+};
+
+static inline struct run run_new(const struct graph_csc *g)
+{
+    struct run r;
+    assert_ok(graph_batch_new(g, &r.b, &err));
+    assert_ok(graph_scratch_new(g, &r.s, &err));
+    graph_batch_begin(r.b, r.s);
+    return r;
+}
+
+static inline void run_free(struct run *r)
+{
+    graph_batch_free(r->b);
+    graph_scratch_free(r->s);
+}
+
+static inline void assert_list(const char *where, const int64_t *found, int64_t n, const int64_t *expected, size_t n_expected)
+{
+    if (n != (int64_t)n_expected) {
+        fail_msg("%s: %lld values, expected %zu", where, (long long)n, n_expected);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (found[i] != expected[i]) {
+            fail_msg("%s[%lld]: found %lld, expected %lld", where, (long long)i, (long long)found[i], (long long)expected[i]);
+        }
+    }
+}
+#define LIST(where, found, n, ...) \
+    assert_list(where, found, n, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+#define RELATION(b, layer, type, indptr_, indices_)                                                                 \
+    do {                                                                                                            \
+        const struct graph_relation *r_ = &(b)->layers[layer].relations[type];                                      \
+        const int64_t p_[] = indptr_, i_[] = indices_;                                                              \
+        assert_list("indptr", r_->indptr.v, r_->indptr.n, p_, sizeof p_ / sizeof *p_);                              \
+        assert_list("indices", r_->indices.v, r_->indices.n, i_, sizeof i_ / sizeof *i_);                           \
+    } while (0)
+#define V(...) { __VA_ARGS__ }
+
 static const char *const case_names[] = { "dtypes", "hetero_attr", "hetero_mix", "homo_attr", "homo_csv", "homo_no_edges",
                                           "one_named_type" };
 

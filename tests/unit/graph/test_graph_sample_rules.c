@@ -15,12 +15,6 @@ static const uint8_t h10_types[] = { 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 };
 static const char *const h_nodes[] = { "n1", "n2" }, *const h_edges[] = { "n1:e1:n2", "n2:e2:n1" };
 static const int32_t h_ends[][2] = { { 0, 1 }, { 1, 0 } };
 
-static struct tensor tensor_1d(int type, const void *data, int64_t n)
-{
-    return (struct tensor){ .type = type, .rank = 1, .shape = { (uint64_t)n }, .strides = { 1 }, .n_values = (uint64_t)n, .data = data,
-                            .is_packed = true };
-}
-
 static struct graph_csc typed_graph(const int64_t *indptr, const int64_t *indices, const uint8_t *types)
 {
     struct graph_csc g = small_graph(indptr, 5, indices);
@@ -33,48 +27,6 @@ static struct graph_csc typed_graph(const int64_t *indptr, const int64_t *indice
     g.type_per_edge = tensor_1d(ARRAY_U8, types, indptr[5]);
     return g;
 }
-
-struct run {
-    struct graph_batch *b;
-    struct graph_scratch *s;
-};
-
-static struct run run_new(const struct graph_csc *g)
-{
-    struct run r;
-    assert_ok(graph_batch_new(g, &r.b, &err));
-    assert_ok(graph_scratch_new(g, &r.s, &err));
-    graph_batch_begin(r.b, r.s);
-    return r;
-}
-
-static void run_free(struct run *r)
-{
-    graph_batch_free(r->b);
-    graph_scratch_free(r->s);
-}
-
-static void assert_list(const char *where, const int64_t *found, int64_t n, const int64_t *expected, size_t n_expected)
-{
-    if (n != (int64_t)n_expected) {
-        fail_msg("%s: %lld values, expected %zu", where, (long long)n, n_expected);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (found[i] != expected[i]) {
-            fail_msg("%s[%lld]: found %lld, expected %lld", where, (long long)i, (long long)found[i], (long long)expected[i]);
-        }
-    }
-}
-#define LIST(where, found, n, ...) \
-    assert_list(where, found, n, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
-#define RELATION(b, layer, type, indptr_, indices_)                                                                 \
-    do {                                                                                                            \
-        const struct graph_relation *r_ = &(b)->layers[layer].relations[type];                                      \
-        const int64_t p_[] = indptr_, i_[] = indices_;                                                              \
-        assert_list("indptr", r_->indptr.v, r_->indptr.n, p_, sizeof p_ / sizeof *p_);                              \
-        assert_list("indices", r_->indices.v, r_->indices.n, i_, sizeof i_ / sizeof *i_);                           \
-    } while (0)
-#define V(...) { __VA_ARGS__ }
 
 static void test_graph_sample__fanouts__as_many_as_the_table_says(void **state)
 {
