@@ -9,9 +9,9 @@
 
 #include "base/base64.h"
 #include "grebe/graph.h"
+#include "graph_json.h"
 #include "test_fixture.h"
 #include "test_support.h"
-#include "wire/json.h"
 
 struct told {
     char text[20000]; /* "line:column field: message" a line */
@@ -103,6 +103,65 @@ static void check_place(const char *name, const struct json_value *want, const s
     }
 }
 
+/* What the message of a line that is refused, or warned of, must say. */
+static const char *const said[][2] = {
+    { "empty file", "the file is empty: a section \"graph\" is needed" },
+    { "no graph section", "the section \"graph\" is missing" },
+    { "num missing", "graph.nodes[0].num: num is required" },
+    { "num is text", "num must be an integer; 1e3 is a text in YAML 1.1" },
+    { "num negative", "num must not be negative, found -1" },
+    { "num too small", "e.npy: row 0, edge 2: node 3, the bound is 2" },
+    { "edge format torch", "graph.edges[0].format: expected csv or numpy" },
+    { "edge type of two parts", "source:relation:destination, found a:b" },
+    { "edge type of four parts", "source:relation:destination, found a:x:y:b" },
+    { "edge type with unknown end", "node type zz is not declared; known are a, b" },
+    { "edge type read as a sexagesimal number", "1:2:3 is the number 3723 in YAML 1.1; taken as the text \"1:2:3\": quote it" },
+    { "node type twice", "node type a is declared twice" },
+    { "edge type twice", "edge type a:x:b is declared twice" },
+    { "typed node, untyped edge", "an edge type is needed because nodes have types" },
+    { "missing data file", "nope.npy does not exist" },
+    { "feature rows differ from node count", "3 rows, the graph has 4 nodes" },
+    { "in_memory is a number", "in_memory is true or false, found 2" },
+    { "in_memory misspelt", "did you mean in_memory? Kept as metadata" },
+    { "domain in capitals", "domain is node or edge, found Node" },
+    { "object array", "expected numbers or bool, found the type '|O'" },
+    { "two untyped sets", "only one set may be there, and alone, when it has no type" },
+    { "arrays of a set differ in length", "seeds has 3 items, labels has 4" },
+    { "set without data", "data is required" },
+    { "mapping key twice", "a key that is there already: num, on line 4" },
+    { "two mistakes at once", "num must not be negative, found -3" },
+    { "csv: three columns", "e.csv:1: line 1 has 3 fields, 2 are wanted" },
+    { "csv: header line", "e.csv:1: the first field is not an integer: \"src\"" },
+    { "csv: ragged line", "e.csv:2: line 2 has 3 fields" },
+    { "csv: missing value", "e.csv:2: the second field is empty" },
+    { "csv: decimals", "e.csv:1: the first field is not an integer: \"0.0\"" },
+    { "csv: tabs", "line 1 has 1 field, 2 are wanted; separated by tabs?" },
+    { "csv: larger than int64", "e.csv:1: the second field does not fit 64 bits" },
+    { "csv: out of range", "e.csv:2: column 1: node 4, the bound is 4" },
+    { "csv: negative", "e.csv:2: column 1: node -1" },
+    { "npy edges float32", "edges must be integers, found float32" },
+    { "npy edges float64", "edges must be integers, found float64" },
+    { "npy edges bool", "edges must be integers, found bool" },
+    { "npy edges transposed", "the shape is (5, 2), (2, edges) is wanted: transpose it" },
+};
+
+static void check_words(const char *name, const char *status, const struct told *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        if (strcmp(said[i][0], name) == 0) {
+            n++;
+            if (strstr(t->text, said[i][1]) == NULL) {
+                fail_msg("%s: \"%s\" is not in: %s", name, said[i][1], t->text);
+            }
+        }
+    }
+    assert_int_equal(n, strcmp(status, "ok") == 0 ? 0 : 1); /* every such line is in the table */
+    if (n == 0 && t->n > 0) {
+        fail_msg("%s: nothing is wrong, found: %s", name, t->text);
+    }
+}
+
 /* The edges by destination, in their order. */
 static void check_edges(struct fixture *f, const char *folder, const struct json_value *edges)
 {
@@ -145,6 +204,7 @@ static void check_case(struct fixture *f, const struct json_value *c, size_t num
     assert_ok(grebe_graph_check(f->ctx, folder, &o, &n_errors, &err));
     assert_int_equal(n_errors, t->n_errors);
     check_place(name, want, t);
+    check_words(name, status, t);
     if (strcmp(status, "error") == 0 ? n_errors == 0 : n_errors > 0) {
         fail_msg("%s: expected %s, found %s", name, status, t->text);
     }
@@ -234,9 +294,13 @@ static void test_check__anchors_and_merge_keys__are_followed(void **state)
     free(t);
 }
 
+/* Nine aliases of nine aliases, ten levels deep: refused before it takes memory. */
 static void test_check__alias_bomb__is_refused(void **state)
 {
     size_t n = 0;
+    struct fixture *f = *state;
+    const grebe_allocator *before = f->ctx->a;
+    struct test_allocator a;
     char text[1000] = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n";
     for (int i = 1; i < 10; i++) {
         char line[100];
@@ -244,9 +308,14 @@ static void test_check__alias_bomb__is_refused(void **state)
                  i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
         strcat(text, line);
     }
-    struct told *t = check_text(*state, text, &n);
+    test_allocator_init(&a);
+    f->ctx->a = &a.a;
+    struct told *t = check_text(f, text, &n);
+    f->ctx->a = before;
     assert_int_equal(n, 1);
     assert_non_null(strstr(t->text, "limit"));
+    assert_int_equal(a.n_live, 0);
+    assert_true(a.peak_bytes < 10 << 20 && a.n_calls < 2000); /* the whole would be 3.5 thousand million values */
     free(t);
 }
 
@@ -265,6 +334,83 @@ static void test_check__sets_that_do_not_fit__are_refused(void **state)
     assert_non_null(strstr(t->text, "tasks[0].test_set[1].type: a set of type a is there already, on line 10"));
     assert_non_null(strstr(t->text, "names of its items differ"));
     free(t);
+}
+
+static void put_npy_floats(struct fixture *f, const char *name)
+{
+    unsigned char bytes[128 + 16] = "\x93NUMPY\x01";
+    memset(bytes + 10, ' ', 118);
+    bytes[8] = 118;
+    memcpy(bytes + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", 57);
+    bytes[127] = '\n';
+    put_file(f->folder, name, bytes, sizeof bytes);
+}
+
+/* Lists of features and tasks that are null, empty or not there are the same. */
+static void test_preprocess__null_empty_and_absent_lists__are_the_same(void **state)
+{
+    static const char *const values[] = { NULL, "null", "~", "", "[]" };
+    struct fixture *f = *state;
+    char text[400];
+    put_file(f->folder, "e.csv", "0,1\n", 4);
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t j = 0; j < 5; j++) {
+            grebe_error err = GREBE_ERROR_INIT;
+            grebe_graph *g = NULL;
+            grebe_graph_info info;
+            size_t n = 0;
+            int len = snprintf(text, sizeof text, "graph:\n  nodes: [{num: 2}]\n  edges: [{format: csv, path: e.csv}]\n");
+            len += values[i] == NULL ? 0 : snprintf(text + len, sizeof text - (size_t)len, "feature_data: %s\n", values[i]);
+            (void)(values[j] == NULL ? 0 : snprintf(text + len, sizeof text - (size_t)len, "tasks: %s\n", values[j]));
+            struct told *t = check_text(f, text, &n);
+            assert_string_equal(t->text, "");
+            free(t);
+            assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err));
+            assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+            grebe_graph_get_info(g, &info);
+            assert_true(info.n_features == 0 && info.n_tasks == 0 && info.n_edges == 1);
+            grebe_graph_close(g);
+        }
+    }
+}
+
+/* in_memory: true where it is not said, false where it is null; a key that looks like it is metadata, of the type that YAML gives it. */
+static void test_preprocess__in_memory__absent_null_and_misspelt(void **state)
+{
+    static const struct { const char *line; bool is_in_memory; const char *metadata; } table[] = {
+        { "", true, "{}" },
+        { "in_memory: null", false, "{}" },
+        { "in_memory: ~", false, "{}" },
+        { "in_memory: false", false, "{}" },
+        { "in_memory: \"true\"", true, "{}" },
+        { "in_memory: yes", true, "{}" },
+        { "in_memory: 0", false, "{}" },
+        { "in_memmory: false", true, "{\"in_memmory\":false}" },
+        { "units: cm\n  extra: {a: [1, 2.5, null], b: {c: yes}}\n  n: 010", true,
+          "{\"units\":\"cm\",\"extra\":{\"a\":[1,2.5,null],\"b\":{\"c\":true}},\"n\":8}" },
+    };
+    struct fixture *f = *state;
+    char text[600];
+    put_file(f->folder, "e.csv", "0,1\n", 4);
+    put_npy_floats(f, "x.npy");
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        grebe_graph_feature x;
+        grebe_graph *g = NULL;
+        snprintf(text, sizeof text, "graph:\n  nodes: [{num: 4}]\n  edges: [{format: csv, path: e.csv}]\nfeature_data:\n"
+                 "- domain: node\n  name: x\n  format: numpy\n  path: x.npy\n  %s\n", table[i].line);
+        put_file(f->folder, "metadata.yaml", text, strlen(text));
+        assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err));
+        assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+        assert_ok(grebe_graph_get_feature(g, 0, &x, &err));
+        assert_int_equal(x.is_in_memory, table[i].is_in_memory);
+        struct arena ar = ARENA_INIT(f->ctx->a);
+        const struct json_value *expected = NULL;
+        assert_ok(json_parse(&ar, table[i].metadata, strlen(table[i].metadata), &expected, &err));
+        assert_json_text(&ar, x.metadata, expected);
+        arena_release(&ar);
+        grebe_graph_close(g);
+    }
 }
 
 static void test_yaml__scalars__are_those_of_python(void **state)
@@ -343,6 +489,10 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_check__alias_bomb__is_refused, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_check__sets_that_do_not_fit__are_refused, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__null_empty_and_absent_lists__are_the_same, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__in_memory__absent_null_and_misspelt, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test(test_yaml__scalars__are_those_of_python),
         cmocka_unit_test_setup_teardown(test_yaml_dump__any_text__is_read_back, fixture_set_up, fixture_tear_down),

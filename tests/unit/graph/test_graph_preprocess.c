@@ -9,10 +9,10 @@
 
 #include "archive/archive.h"
 #include "graph/graph_dataset.h"
+#include "graph_json.h"
 #include "io/io.h"
 #include "test_fixture.h"
 #include "test_support.h"
-#include "wire/json.h"
 
 static void path_of(char *dst, size_t room, const char *name)
 {
@@ -94,36 +94,6 @@ static const struct json_value *read_json(struct arena *ar, const char *folder, 
 static size_t length_of(const struct json_value *v)
 {
     return v != NULL && v->type == JSON_ARRAY ? v->n : 0;
-}
-
-static void assert_same_json(const struct json_value *x, const struct json_value *y)
-{
-    assert_int_equal(x->type, y->type);
-    if (x->type == JSON_ARRAY) {
-        assert_int_equal(x->n, y->n);
-        for (size_t i = 0; i < x->n; i++) {
-            assert_same_json(&x->items[i], &y->items[i]);
-        }
-    } else if (x->type == JSON_OBJECT) {
-        assert_int_equal(x->n, y->n);
-        for (size_t i = 0; i < x->n; i++) {
-            const struct json_value *other = json_get(y, x->members[i].key);
-            assert_non_null(other);
-            assert_same_json(&x->members[i].value, other);
-        }
-    } else if (x->type == JSON_BOOL) {
-        assert_int_equal(x->boolean, y->boolean);
-    } else if (x->type != JSON_NULL) {
-        assert_string_equal(x->text, y->text);
-    }
-}
-
-static void assert_json_text(struct arena *ar, const char *text, const struct json_value *want)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    const struct json_value *v = NULL;
-    assert_ok(json_parse(ar, text, strlen(text), &v, &err));
-    assert_same_json(want, v);
 }
 
 static void assert_same_features(struct fixture *f, struct arena *ar, const char *folder, const struct json_value *info,

@@ -102,6 +102,14 @@ static void test_graph_weights__no_numbers__first_edge_is_named(void **state)
         assert_ok(graph_weights_of(&g, &t, false, &w, &err));
         graph_weights_release(&w);
     }
+    static const double bad_double[][3] = { { 1, 1, NAN }, { 1, 1, -1e-300 }, { 1, 1, INFINITY } };
+    static const uint16_t bad_half[][3] = { { 0x3c00, 0, 0x7e00 }, { 0x3c00, 0, 0x8001 }, { 0x3c00, 0, 0x7c00 } };
+    static const uint16_t bad_brain[][3] = { { 0x3f80, 0, 0x7fc0 }, { 0x3f80, 0, 0xbf80 }, { 0x3f80, 0, 0x7f80 } };
+    for (size_t i = 0; i < 9; i++) {
+        const void *values = i < 3 ? (const void *)bad_double[i] : i < 6 ? (const void *)bad_half[i - 3] : (const void *)bad_brain[i - 6];
+        struct tensor x = tensor_1d(i < 3 ? ARRAY_F64 : i < 6 ? ARRAY_F16 : ARRAY_BF16, values, 3);
+        assert_fails(graph_weights_of(&g, &x, true, &w, &err), GREBE_EINVAL, "edge 2");
+    }
     struct tensor t = tensor_1d(ARRAY_I32, whole, 3);
     assert_fails(graph_weights_of(&g, &t, true, &w, &err), GREBE_ESCHEMA, "int32");
     t = tensor_1d(ARRAY_F32, bad[0], 2);
