@@ -58,7 +58,7 @@ typedef struct grebe_graph_seeds {
     const int64_t *times; /**< shape [n]; NULL: none */
 } grebe_graph_seeds;
 
-/** What was sampled; valid until the next call to what gave it. */
+/** What was sampled; valid until the next call to what gave it, or kept (grebe_graph_batch_keep()). */
 typedef struct grebe_graph_batch grebe_graph_batch;
 
 typedef struct grebe_graph_sampler grebe_graph_sampler;
@@ -80,6 +80,23 @@ GREBE_API void grebe_graph_sampler_free(grebe_graph_sampler *sampler);
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_run(grebe_graph_sampler *sampler, const grebe_graph_seeds *seeds,
                                                                size_t n_seeds, uint64_t seed, const grebe_graph_batch **out,
                                                                grebe_error *err);
+
+/**
+ * Keep a batch beyond the next call to what gave it, which then makes the next in other memory.
+ *
+ * @param batch The one that the last call gave, which was not kept yet; not to be used afterwards.
+ * @param out   Owned, grebe_graph_batch_free() before its sampler or loader is freed. NULL on error, and batch is as it was.
+ * @return GREBE_OK; GREBE_EINVAL (there is no batch, or it was kept); GREBE_ENOMEM.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_keep(const grebe_graph_batch *batch, grebe_graph_batch **out, grebe_error *err);
+/**
+ * Give a kept batch back; some of them stay as memory for later batches.
+ *
+ * @param batch Freed. NULL accepted.
+ *
+ * Threads: any, also while its sampler or loader is in use by another.
+ */
+GREBE_API void grebe_graph_batch_free(grebe_graph_batch *batch);
 
 /* ---- what is in a batch ---- */
 
@@ -129,7 +146,7 @@ typedef struct grebe_graph_loader_options {
     uint32_t struct_size;
     size_t task;
     grebe_graph_set set;
-    const grebe_graph_sampling *sampling; /**< NULL: nothing is sampled */
+    const grebe_graph_sampling *sampling; /**< NULL: nothing is sampled; batches without fetches then have no nodes */
     int64_t batch_size;
     bool is_shuffled, drop_last;
     uint64_t seed;                  /**< of orders and of what is drawn */
@@ -185,7 +202,7 @@ typedef struct grebe_graph_batch_items {
     int64_t ratio;            /**< negatives of each positive */
     int64_t arity;            /**< nodes of a seed */
     const int64_t *seeds;     /**< shape [n_seeds][arity] */
-    const int64_t *rows;      /**< shape [n_seeds][arity]: rows of these nodes in the batch */
+    const int64_t *rows;      /**< shape [n_seeds][arity]: rows of these nodes in the batch; NULL: nothing is sampled or fetched */
     const int64_t *times;     /**< shape [n_seeds]; NULL: none */
 } grebe_graph_batch_items;
 /** @return GREBE_OK; GREBE_EINVAL (a batch of no loader, no such part). */

@@ -360,36 +360,43 @@ class MiniBatch(Batch):
     positives), what else the set has ("labels", …), of the positives alone, and when sampled "rows", those of the seeds in the batch.
     features: {what was asked for: array}, one row for each node of the batch."""
 
-    def __init__(self, parts, sampled, rows, features, arrays, types):
-        import numpy as np
+    def __init__(self, parts, sampled, rows, features, columns, types):
+        from numpy import frombuffer, int64
         if sampled is None:
             self.nodes, self.layers, self.num_edges = None, [], 0
         else:
             super().__init__(*sampled, *types)
         self.items = {}
-        for kind, items, seeds, at, _, arity in parts:
-            items = np.frombuffer(items, np.int64)
-            shape = -1 if arity == 1 else (-1, arity)
-            found = self.items[kind] = {name: a[items] for name, a in arrays[kind].items() if name != "seeds"}
-            found["seeds"] = np.frombuffer(seeds, np.int64).reshape(shape)
+        for kind, n, seeds, at, arity, values in parts:
+            found = self.items[kind] = {}
+            for (name, dtype, shape), v in zip(columns[kind], values):
+                a = frombuffer(v, dtype)
+                found[name] = a.reshape((n,) + shape) if shape else a
+            seeds = found["seeds"] = frombuffer(seeds, int64)
             if at is not None:
-                found["rows"] = np.frombuffer(at, np.int64).reshape(shape)
-        self.features = {key: np.frombuffer(r, f.values.dtype).reshape((-1,) + f.shape[1:]) for (key, f), r in zip(features, rows)}
+                at = found["rows"] = frombuffer(at, int64)
+            if arity != 1:
+                found["seeds"] = seeds.reshape(-1, arity)
+                if at is not None:
+                    found["rows"] = at.reshape(-1, arity)
+        self.features = {key: frombuffer(r, dtype).reshape((-1,) + shape) for (key, dtype, shape), r in zip(features, rows)}
 
 
 class Loader:
     """Made by Dataset.loader(). len() is the number of batches of an epoch; epoch is that of the next iteration and may be set."""
 
     def __init__(self, dataset, where, fanouts, features, cache_bytes, items, how, threads):
-        task, which, self._arrays = where
+        task, which, arrays = where
         if fanouts is None and features:
             raise ValueError("features: expected fanouts with them, for rows are those of sampled nodes")
-        self._features = [(key, dataset.features[key]) for key in features]
-        for key, f in self._features:
+        found = [(key, dataset.features[key]) for key in features]
+        for key, f in found:
             if f.domain != "node":
                 raise ValueError(f"features: expected features of nodes, found {key!r} of domain {f.domain!r}")
         self._types = _type_names(dataset)
-        fetches = [(f.domain, f.type, f.name, cache_bytes) for _, f in self._features]
+        fetches = [(f.domain, f.type, f.name, cache_bytes) for _, f in found]
+        self._features = [(key, f.values.dtype, f.shape[1:]) for key, f in found]
+        self._columns = {kind: [(name, a.dtype, a.shape[1:]) for name, a in part.items() if name != "seeds"] for kind, part in arrays.items()}
         sampling = None if fanouts is None else _sampling(fanouts, *how)
         self._loader = _core.graph_loader(dataset._handle, task, which, sampling, *items, fetches, threads)
         self.epoch = 0
@@ -408,4 +415,4 @@ class Loader:
             found = self._loader.next()
             if found is None:
                 return
-            yield MiniBatch(*found, self._features, self._arrays, self._types)
+            yield MiniBatch(*found, self._features, self._columns, self._types)

@@ -100,7 +100,7 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
 PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
 PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
 PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
-/* ---- core_graph.c, core_graph_sample.c, core_graph_loader.c ---- */
+/* ---- core_graph.c, core_graph_batch.c, core_graph_sample.c, core_graph_loader.c ---- */
 struct core_graph {
     PyObject_HEAD
     grebe_graph *graph; /* immutable: may be used from many threads */
@@ -111,14 +111,19 @@ PyObject *core_graph_open(PyObject *self, PyObject *args);
 PyObject *core_graph_sampler(PyObject *self, PyObject *args);
 PyObject *core_graph_negatives(PyObject *self, PyObject *args);
 PyObject *core_graph_loader(PyObject *self, PyObject *args);
-/** Numbers as a bytes object, and an item that a list takes over (false with an exception). */
-PyObject *core_graph_ids(const int64_t *values, int64_t n);
+/** A view, which keeps its owner; None where there is no such array. */
+PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a);
+/** The batch that a call on owner gave, kept; what was kept; and numbers of its, a view that keeps it. */
+PyObject *core_graph_keep(PyObject *owner, const grebe_graph_batch *batch);
+const grebe_graph_batch *core_graph_kept(PyObject *batch);
+PyObject *core_graph_ids(PyObject *batch, const int64_t *values, int64_t n);
+/** An item that a list takes over; false with an exception. */
 bool core_graph_append(PyObject *list, PyObject *item);
 /** ([nodes of each type], [([(rows, columns) of each node type], [(indptr, indices, edges) of each edge type]) of each layer]) */
-PyObject *core_graph_give(const grebe_graph_batch *b, const grebe_graph *graph);
+PyObject *core_graph_give(PyObject *batch, const grebe_graph *graph);
 /** Options of sampling from (fanouts: int64 buffer, layers, method, with replacement, weights or None). 0, or -1 and nothing held. */
 int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts);
-extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_sampler_spec, core_graph_loader_spec;
+extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_batch_spec, core_graph_sampler_spec, core_graph_loader_spec;
 extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec, core_numbers_spec;
 /** numbers(begin, end, name): a method of Dataset. */
 PyObject *core_dataset_numbers(PyObject *self, PyObject *args);

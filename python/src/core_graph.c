@@ -22,7 +22,7 @@ static const grebe_graph *graph_of(PyObject *self)
 
 struct graph_array {
     PyObject_HEAD
-    PyObject *graph; /* owned: keeps the files mapped */
+    PyObject *owner; /* owned: keeps the memory where it is */
     const void *data;
     const char *format; /* struct module; bfloat16 as the 16 bits that it is */
     const char *type;   /* static */
@@ -37,8 +37,7 @@ static const struct {
                 { "int16", "h" },   { "uint16", "H" },  { "int32", "i" },   { "uint32", "I" },   { "int64", "q" }, { "uint64", "Q" },
                 { "bool", "?" } };
 
-/* None where there is no such array. */
-static PyObject *array_new(PyObject *graph, const grebe_graph_array *a)
+PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a)
 {
     size_t f = 0;
     if (a->type == NULL) {
@@ -56,7 +55,7 @@ static PyObject *array_new(PyObject *graph, const grebe_graph_array *a)
     if (out == NULL) {
         return NULL;
     }
-    out->graph = Py_NewRef(graph);
+    out->owner = Py_NewRef(owner);
     out->data = a->data;
     out->format = formats[f].format;
     out->type = formats[f].type;
@@ -74,7 +73,7 @@ static PyObject *array_new(PyObject *graph, const grebe_graph_array *a)
 static void array_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    Py_DECREF(((struct graph_array *)self)->graph);
+    Py_DECREF(((struct graph_array *)self)->owner);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
     Py_DECREF(type);
@@ -235,7 +234,7 @@ static PyObject *graph_info(PyObject *self, PyObject *args)
                                   (long long)info.n_edges, "num_features", (Py_ssize_t)info.n_features, "num_tasks",
                                   (Py_ssize_t)info.n_tasks);
     for (size_t i = 0; out != NULL && i < 4; i++) {
-        PyObject *a = array_new(self, arrays[i]);
+        PyObject *a = core_graph_array(self, arrays[i]);
         if (a == NULL || PyDict_SetItemString(out, names[i], a) != 0) {
             Py_CLEAR(out);
         }
@@ -290,7 +289,7 @@ static PyObject *graph_edge_counts(PyObject *self, PyObject *args)
         grebe_graph_num_edges(g, counts);
         Py_END_ALLOW_THREADS
     }
-    PyObject *out = core_graph_ids(counts, (int64_t)info.n_edge_types);
+    PyObject *out = PyBytes_FromStringAndSize((const char *)counts, (Py_ssize_t)(info.n_edge_types * sizeof *counts));
     PyMem_Free(counts);
     return out;
 }
@@ -308,7 +307,7 @@ static PyObject *graph_attribute(PyObject *self, PyObject *args)
     if (name == NULL) {
         Py_RETURN_NONE;
     }
-    PyObject *array = array_new(self, &a);
+    PyObject *array = core_graph_array(self, &a);
     return array == NULL ? NULL : Py_BuildValue("(sN)", name, array);
 }
 
@@ -336,7 +335,7 @@ static PyObject *graph_feature_values(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "n", &i)) {
         return NULL;
     }
-    return grebe_graph_feature_values(graph_of(self), (size_t)i, &a, &err) == GREBE_OK ? array_new(self, &a) : core_raise(&err);
+    return grebe_graph_feature_values(graph_of(self), (size_t)i, &a, &err) == GREBE_OK ? core_graph_array(self, &a) : core_raise(&err);
 }
 
 /* feature_read(i, ids: contiguous int64, threads, out: contiguous, writable): rows by id into out */
@@ -388,7 +387,7 @@ static PyObject *set_part(PyObject *self, size_t task, grebe_graph_set set, size
         const char *name = NULL;
         grebe_graph_array a = { 0 };
         grebe_error err = GREBE_ERROR_INIT;
-        PyObject *array = grebe_graph_set_values(graph_of(self), task, set, part, i, &name, &a, &err) == GREBE_OK ? array_new(self, &a)
+        PyObject *array = grebe_graph_set_values(graph_of(self), task, set, part, i, &name, &a, &err) == GREBE_OK ? core_graph_array(self, &a)
                                                                                                                  : core_raise(&err);
         if (!core_graph_append(out, array == NULL ? NULL : Py_BuildValue("(zN)", name, array))) {
             Py_CLEAR(out);

@@ -2,11 +2,14 @@
 /* Epochs of batches: items of a set, what was sampled around them, rows of features. */
 #include "core_dataset.h"
 
+#define IS_SEEDS SIZE_MAX /* a column that batches have in another form */
+
 struct graph_loader {
     PyObject_HEAD
     PyObject *graph; /* owned */
     grebe_graph_loader *loader;
-    Py_ssize_t n_parts, n_fetches;
+    Py_ssize_t n_parts, n_columns, n_fetches;
+    size_t *row_bytes; /* owned, shape [n_parts][n_columns]: of the columns of the set, or IS_SEEDS */
     bool is_sampled;
     bool is_busy; /* a call is under way without the GIL: no other may begin */
 };
@@ -19,6 +22,7 @@ static void loader_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS /* waits for batches that are being made */
     grebe_graph_loader_free(loader);
     Py_END_ALLOW_THREADS
+    PyMem_Free(l->row_bytes);
     Py_DECREF(l->graph);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
@@ -43,6 +47,31 @@ static grebe_graph_fetch *fetches_of(PyObject *list)
         out[i].cache_bytes = bytes;
     }
     return out;
+}
+
+/* Bytes of a row of every column of the set; its parts have the same columns. 0, or -1 with an exception. */
+static int find_columns(struct graph_loader *l, const grebe_graph *g, size_t task, grebe_graph_set set)
+{
+    const char *name = NULL;
+    grebe_graph_array a;
+    grebe_error err = GREBE_ERROR_INIT;
+    l->n_parts = (Py_ssize_t)grebe_graph_set_parts(g, task, set);
+    l->n_columns = (Py_ssize_t)grebe_graph_set_part(g, task, set, 0, &name);
+    l->row_bytes = PyMem_Calloc((size_t)(l->n_parts * l->n_columns) + 1, sizeof *l->row_bytes);
+    if (l->row_bytes == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < l->n_parts * l->n_columns; i++) {
+        if (grebe_graph_set_values(g, task, set, (size_t)(i / l->n_columns), (size_t)(i % l->n_columns), &name, &a, &err) != GREBE_OK) {
+            return core_raise_int(&err);
+        }
+        l->row_bytes[i] = name != NULL && strcmp(name, "seeds") == 0 ? IS_SEEDS : a.type_bytes;
+        for (uint32_t d = 1; d < a.rank && l->row_bytes[i] != IS_SEEDS; d++) {
+            l->row_bytes[i] *= (size_t)a.shape[d]; /* no more than the file has */
+        }
+    }
+    return 0;
 }
 
 /*
@@ -102,35 +131,87 @@ PyObject *core_graph_loader(PyObject *self, PyObject *args)
     }
     out->graph = Py_NewRef(graph);
     out->loader = loader;
-    out->n_parts = (Py_ssize_t)grebe_graph_set_parts(g, (size_t)task, (grebe_graph_set)set);
     out->n_fetches = (Py_ssize_t)o.n_fetches;
     out->is_sampled = o.sampling != NULL;
     out->is_busy = false;
+    out->row_bytes = NULL;
+    if (find_columns(out, g, (size_t)task, (grebe_graph_set)set) != 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
     return (PyObject *)out;
 }
 
-/* (type, items, seeds, rows or None, n_positives, arity) of a part */
-static PyObject *give_part(const grebe_graph_batch *b, size_t part, bool is_sampled)
+/* Values of the columns of a part beside its seeds: new memory, which Python may write to. */
+static PyObject *give_columns(const struct graph_loader *l, const grebe_graph_batch *b, size_t part, int64_t n)
 {
+    PyObject *out = PyList_New(0);
+    grebe_error err = GREBE_ERROR_INIT;
+    for (Py_ssize_t i = 0; out != NULL && i < l->n_columns; i++) {
+        const size_t bytes = l->row_bytes[(Py_ssize_t)part * l->n_columns + i];
+        if (bytes == IS_SEEDS) {
+            continue;
+        }
+        PyObject *values = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)n * (Py_ssize_t)bytes);
+        if (values != NULL && grebe_graph_batch_column(b, part, (size_t)i, PyByteArray_AsString(values), &err) != GREBE_OK) {
+            Py_CLEAR(values);
+            core_raise(&err);
+        }
+        if (!core_graph_append(out, values)) {
+            Py_CLEAR(out);
+        }
+    }
+    return out;
+}
+
+/* (type, number of items, seeds, rows or None, arity, [values of each other column]) of a part */
+static PyObject *give_part(const struct graph_loader *l, PyObject *batch, size_t part)
+{
+    const grebe_graph_batch *b = core_graph_kept(batch);
     grebe_graph_batch_items p;
     grebe_error err = GREBE_ERROR_INIT;
     if (grebe_graph_batch_part(b, part, &p, &err) != GREBE_OK) {
         return core_raise(&err);
     }
-    PyObject *rows = is_sampled ? core_graph_ids(p.rows, p.n_seeds * p.arity) : Py_NewRef(Py_None);
-    return rows == NULL ? NULL
-                        : Py_BuildValue("(zNNNLL)", p.type, core_graph_ids(p.items, p.n_items),
-                                        core_graph_ids(p.seeds, p.n_seeds * p.arity), rows, (long long)p.n_positives, (long long)p.arity);
+    PyObject *rows = l->is_sampled ? core_graph_ids(batch, p.rows, p.n_seeds * p.arity) : Py_NewRef(Py_None);
+    return Py_BuildValue("(zLNNLN)", p.type, (long long)p.n_items, core_graph_ids(batch, p.seeds, p.n_seeds * p.arity), rows,
+                         (long long)p.arity, give_columns(l, b, part, p.n_items));
 }
 
 /* Rows of a feature of nodes, as bytes. */
-static PyObject *give_rows(const grebe_graph_batch *b, size_t fetch)
+static PyObject *give_rows(PyObject *batch, size_t fetch)
 {
+    static const unsigned char none = 0;
     grebe_graph_rows r;
     grebe_error err = GREBE_ERROR_INIT;
-    return grebe_graph_batch_rows(b, fetch, 0, &r, &err) == GREBE_OK
-               ? PyBytes_FromStringAndSize(r.data, (Py_ssize_t)r.n * (Py_ssize_t)r.row_bytes)
-               : core_raise(&err);
+    if (grebe_graph_batch_rows(core_graph_kept(batch), fetch, 0, &r, &err) != GREBE_OK) {
+        return core_raise(&err);
+    }
+    const uint64_t shape[] = { (uint64_t)r.n * r.row_bytes };
+    const grebe_graph_array a = { "uint8", 1, 1, shape, r.data == NULL ? &none : r.data };
+    return core_graph_array(batch, &a);
+}
+
+/* (parts, sampled or None, [rows of each fetch]) */
+static PyObject *give_batch(const struct graph_loader *l, PyObject *batch)
+{
+    PyObject *out = NULL, *parts = PyList_New(0), *rows = PyList_New(0);
+    bool is_ok = parts != NULL && rows != NULL;
+    for (Py_ssize_t i = 0; is_ok && i < l->n_parts; i++) {
+        is_ok = core_graph_append(parts, give_part(l, batch, (size_t)i));
+    }
+    for (Py_ssize_t i = 0; is_ok && i < l->n_fetches; i++) {
+        is_ok = core_graph_append(rows, give_rows(batch, (size_t)i));
+    }
+    PyObject *sampled = !is_ok          ? NULL
+                        : l->is_sampled ? core_graph_give(batch, ((struct core_graph *)l->graph)->graph)
+                                        : Py_NewRef(Py_None);
+    if (sampled != NULL) {
+        out = Py_BuildValue("(ONO)", parts, sampled, rows);
+    }
+    Py_XDECREF(parts);
+    Py_XDECREF(rows);
+    return out;
 }
 
 /* begin(epoch): its first batch is the next one */
@@ -171,25 +252,13 @@ static PyObject *loader_next(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_loader_next(l->loader, &b, &err);
     Py_END_ALLOW_THREADS
-    PyObject *out = NULL, *parts = PyList_New(0), *rows = PyList_New(0);
-    bool is_ok = st == GREBE_OK && parts != NULL && rows != NULL;
-    for (Py_ssize_t i = 0; is_ok && i < l->n_parts; i++) {
-        is_ok = core_graph_append(parts, give_part(b, (size_t)i, l->is_sampled));
-    }
-    for (Py_ssize_t i = 0; is_ok && i < l->n_fetches; i++) {
-        is_ok = core_graph_append(rows, give_rows(b, (size_t)i));
-    }
-    PyObject *sampled = !is_ok ? NULL : l->is_sampled ? core_graph_give(b, ((struct core_graph *)l->graph)->graph) : Py_NewRef(Py_None);
-    if (sampled != NULL) {
-        out = Py_BuildValue("(ONO)", parts, sampled, rows);
-    } else if (st == GREBE_END) {
-        out = Py_NewRef(Py_None);
-    } else if (st != GREBE_OK) {
-        out = core_raise(&err);
-    }
-    Py_XDECREF(parts);
-    Py_XDECREF(rows);
+    PyObject *batch = st == GREBE_OK ? core_graph_keep(self, b) : NULL;
     l->is_busy = false;
+    if (st != GREBE_OK) {
+        return st == GREBE_END ? Py_NewRef(Py_None) : core_raise(&err);
+    }
+    PyObject *out = batch != NULL ? give_batch(l, batch) : NULL;
+    Py_XDECREF(batch); /* what was given holds it */
     return out;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Neighbours of seeds, sampled: arrays of int64 as bytes objects, which numpy views without a copy. */
+/* Neighbours of seeds, sampled. */
 #include "core_dataset.h"
 
 struct graph_sampler {
@@ -75,56 +75,6 @@ PyObject *core_graph_sampler(PyObject *self, PyObject *args)
     return (PyObject *)out;
 }
 
-PyObject *core_graph_ids(const int64_t *values, int64_t n)
-{
-    return PyBytes_FromStringAndSize((const char *)values, (Py_ssize_t)n * (Py_ssize_t)sizeof *values);
-}
-
-bool core_graph_append(PyObject *list, PyObject *item)
-{
-    const bool is_ok = item != NULL && PyList_Append(list, item) == 0;
-    Py_XDECREF(item);
-    return is_ok;
-}
-
-PyObject *core_graph_give(const grebe_graph_batch *b, const grebe_graph *graph)
-{
-    grebe_graph_info info;
-    grebe_graph_get_info(graph, &info);
-    const size_t node_types = info.n_node_types > 0 ? info.n_node_types : 1, edge_types = info.n_edge_types > 0 ? info.n_edge_types : 1;
-    PyObject *nodes = PyList_New(0), *layers = PyList_New(0);
-    bool is_ok = nodes != NULL && layers != NULL;
-    for (size_t t = 0; is_ok && t < node_types; t++) {
-        int64_t n = 0;
-        const int64_t *ids = grebe_graph_batch_nodes(b, t, &n);
-        is_ok = core_graph_append(nodes, core_graph_ids(ids, n));
-    }
-    for (size_t l = 0; is_ok && l < grebe_graph_batch_n_layers(b); l++) {
-        PyObject *counts = PyList_New(0), *relations = PyList_New(0);
-        is_ok = counts != NULL && relations != NULL;
-        for (size_t t = 0; is_ok && t < node_types; t++) {
-            int64_t rows = 0, columns = 0;
-            grebe_graph_batch_counts(b, l, t, &rows, &columns);
-            is_ok = core_graph_append(counts, Py_BuildValue("(LL)", (long long)rows, (long long)columns));
-        }
-        for (size_t t = 0; is_ok && t < edge_types; t++) {
-            grebe_graph_relation r;
-            grebe_graph_batch_relation(b, l, t, &r);
-            is_ok = core_graph_append(relations, Py_BuildValue("(NNN)", core_graph_ids(r.indptr, r.indptr != NULL ? r.n_columns + 1 : 0),
-                                                    core_graph_ids(r.indices, r.n_edges), core_graph_ids(r.edges, r.n_edges)));
-        }
-        is_ok = is_ok && core_graph_append(layers, Py_BuildValue("(OO)", counts, relations));
-        Py_XDECREF(counts);
-        Py_XDECREF(relations);
-    }
-    if (!is_ok) {
-        Py_XDECREF(nodes);
-        Py_XDECREF(layers);
-        return NULL;
-    }
-    return Py_BuildValue("(NN)", nodes, layers);
-}
-
 /* run([(type or None, ids: int64 buffer), …], seed) -> as core_graph_give() */
 static PyObject *sampler_run(PyObject *self, PyObject *args)
 {
@@ -158,8 +108,12 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_sampler_run(s->sampler, seeds, (size_t)n, seed, &batch, &err);
     Py_END_ALLOW_THREADS
-    result = st != GREBE_OK ? core_raise(&err) : core_graph_give(batch, ((struct core_graph *)s->graph)->graph);
+    PyObject *kept = st != GREBE_OK ? core_raise(&err) : core_graph_keep(self, batch);
     s->is_busy = false;
+    if (kept != NULL) {
+        result = core_graph_give(kept, ((struct core_graph *)s->graph)->graph);
+        Py_DECREF(kept); /* its arrays hold it */
+    }
 out:
     while (n > 0) {
         PyBuffer_Release(&views[--n]);

@@ -160,42 +160,14 @@ out:
     return st;
 }
 
-/* ids of the edge lists in the place of positions */
-static void translate(const struct tensor *ids, struct graph_array *edges)
+void graph_batch_finish(struct graph_batch *b)
 {
-    const int32_t *narrow = (const int32_t *)(const void *)ids->data;
-    const int64_t *wide = (const int64_t *)(const void *)ids->data;
-    for (int64_t i = 0; i < edges->n; i++) {
-        int64_t later = edges->v[i + 32 < edges->n ? i + 32 : i];
-        if (ids->type == ARRAY_I32) {
-            __builtin_prefetch(narrow + later);
-            edges->v[i] = narrow[edges->v[i]];
-        } else {
-            __builtin_prefetch(wide + later);
-            edges->v[i] = wide[edges->v[i]];
-        }
-    }
-}
-
-grebe_status graph_batch_finish(struct graph_batch *b, grebe_error *err)
-{
-    const struct graph_attribute *ids = graph_edge_attribute(b->g, "_ORIGINAL_EDGE_ID");
-    if (ids != NULL && ((ids->values.type != ARRAY_I32 && ids->values.type != ARRAY_I64) || !ids->values.is_packed ||
-                        ids->values.n_values != (uint64_t)b->g->n_edges)) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "_ORIGINAL_EDGE_ID: expected one integer of 32 or 64 bits for each edge");
-    }
-    for (size_t i = 0; i < b->n_layers; i++) {
-        for (size_t j = 0; ids != NULL && j < b->n_edge_types; j++) {
-            translate(&ids->values, &b->layers[i].relations[j].edges);
-        }
-    }
     for (size_t i = 0; i < b->n_node_types; i++) {
         int64_t begin = graph_type_begin(b->g, i);
         for (int64_t j = 0; begin != 0 && j < b->nodes[i].n; j++) {
             b->nodes[i].v[j] -= begin;
         }
     }
-    return GREBE_OK;
 }
 
 int64_t graph_batch_n_edges(const struct graph_batch *b)

@@ -70,8 +70,8 @@ grebe_status graph_batch_add(struct graph_batch *b, struct graph_scratch *s, siz
 /** All layers, from the seeds outwards. */
 grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, const struct graph_hops *hops, uint32_t threads,
                                 grebe_error *err);
-/** Node ids by type, edge ids of the edge lists. Nothing can be sampled or left out afterwards. */
-grebe_status graph_batch_finish(struct graph_batch *b, grebe_error *err);
+/** Node ids by type. Nothing can be sampled or left out afterwards. */
+void graph_batch_finish(struct graph_batch *b);
 int64_t graph_batch_n_edges(const struct graph_batch *b);
 
 /** Pairs of nodes (global ids) whose edges of one type are left out; type SIZE_MAX: of any. */

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "graph/graph_random.h"
+#include "graph/graph_stages.h"
 #include "graph/graph_types.h"
 
-enum { AHEAD = 32 };
+enum { AHEAD = 32, BLOCK_EDGES = 4096 };
 
 /* One hop: from the nodes that are there to their neighbours. */
 struct hop {
@@ -157,28 +158,73 @@ out:
     return st;
 }
 
-/* The sources of a relation's edges; every one is a node of its type. */
-static grebe_status gather_sources(const struct graph_csc *g, size_t type, struct graph_relation *r, grebe_error *err)
+/* From the picked positions of one relation to sources with rows and to ids of the edge file. */
+struct reached {
+    struct hop *h;
+    struct graph_relation *relation;
+    struct graph_array *rows;      /* nodes of the source type */
+    int64_t first_node;            /* of this type */
+    uint64_t n_nodes;
+    const struct tensor *edge_ids; /* NULL: positions stay */
+};
+
+/* Sources of a block of edges; every one is a node of its type. Ids of the edge file come in the place of positions. */
+static grebe_status gather_block(void *arg, size_t block, grebe_error *err)
 {
-    grebe_status st = graph_array_room(g->ctx->a, &r->indices, r->edges.n, err);
-    if (st != GREBE_OK) {
-        return st;
+    const struct reached *x = arg;
+    const struct graph_ids *all = &x->h->b->g->indices;
+    int64_t begin = (int64_t)block * BLOCK_EDGES, end = min_i64(begin + BLOCK_EDGES, x->relation->edges.n), bad = -1;
+    int64_t *sources = x->relation->indices.v, *edges = x->relation->edges.v;
+    size_t width = all->is_wide ? 8 : 4, id_width = x->edge_ids == NULL ? 0 : tensor_type_bytes(x->edge_ids->type);
+    const char *ids = x->edge_ids == NULL ? NULL : (const char *)x->edge_ids->data;
+    for (int64_t i = begin; i < end; i++) {
+        size_t later = (size_t)edges[i + AHEAD < end ? i + AHEAD : i];
+        __builtin_prefetch((const char *)all->data + later * width);
+        if (id_width != 0) {
+            __builtin_prefetch(ids + later * id_width);
+        }
+        int64_t edge = edges[i], source = graph_id(all, edge);
+        sources[i] = source;
+        bad = (uint64_t)(source - x->first_node) < x->n_nodes ? bad : edge;
+        if (id_width == 4) {
+            edges[i] = ((const int32_t *)(const void *)ids)[edge];
+        } else if (id_width == 8) {
+            edges[i] = ((const int64_t *)(const void *)ids)[edge];
+        }
     }
-    size_t source_type = graph_edge_source_type(g, type), width = g->indices.is_wide ? 8 : 4;
-    int64_t begin = graph_type_begin(g, source_type), n = r->edges.n, bad = -1;
-    uint64_t count = (uint64_t)graph_type_count(g, source_type);
-    for (int64_t i = 0; i < n; i++) {
-        __builtin_prefetch((const char *)g->indices.data + (size_t)r->edges.v[i + AHEAD < n ? i + AHEAD : i] * width);
-        int64_t source = graph_id(&g->indices, r->edges.v[i]);
-        r->indices.v[i] = source;
-        bad = (uint64_t)(source - begin) < count ? bad : i;
-    }
-    r->indices.n = n;
     if (bad >= 0) {
         return GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld of the graph comes from node %lld, which is none of its type",
-                          (long long)r->edges.v[bad], (long long)r->indices.v[bad]);
+                          (long long)bad, (long long)graph_id(all, bad));
     }
     return GREBE_OK;
+}
+
+/* Rows of the sources of a block, in the order in which they were first reached. */
+static grebe_status map_block(void *arg, size_t block, grebe_error *err)
+{
+    const struct reached *x = arg;
+    int64_t begin = (int64_t)block * BLOCK_EDGES, end = min_i64(begin + BLOCK_EDGES, x->relation->edges.n);
+    int64_t *sources = x->relation->indices.v + begin;
+    return graph_map_rows(x->h->s->map, sources, end - begin, x->rows, sources, err);
+}
+
+static grebe_status reach_sources(struct hop *h, size_t type, const struct tensor *edge_ids, uint32_t threads, grebe_error *err)
+{
+    const struct graph_csc *g = h->b->g;
+    size_t source_type = graph_edge_source_type(g, type);
+    struct reached x = { .h = h, .relation = &h->layer->relations[type], .rows = &h->b->nodes[source_type],
+                         .first_node = graph_type_begin(g, source_type), .n_nodes = (uint64_t)graph_type_count(g, source_type),
+                         .edge_ids = edge_ids };
+    int64_t n = x.relation->edges.n;
+    size_t n_blocks = (size_t)((n + BLOCK_EDGES - 1) / BLOCK_EDGES);
+    struct pool *pool = threads > 1 ? g->ctx->pool : NULL;
+    grebe_status st;
+    GREBE_TRY(graph_array_room(g->ctx->a, &x.relation->indices, n, err));
+    x.relation->indices.n = n;
+    st = h->hops->keeps_duplicates ? parallel_for(pool, threads, n_blocks, gather_block, &x, NULL, err)
+                                   : graph_stages(g->ctx->a, pool, threads, n_blocks, gather_block, map_block, &x, err);
+out:
+    return st;
 }
 
 /* A row for each source, whether it has been reached before or not. */
@@ -216,7 +262,8 @@ out:
     return st;
 }
 
-static grebe_status sample_hop(struct hop *h, const struct graph_sampling *how, uint32_t threads, grebe_error *err)
+static grebe_status sample_hop(struct hop *h, const struct graph_sampling *how, const struct tensor *edge_ids, uint32_t threads,
+                               grebe_error *err)
 {
     const struct graph_csc *g = h->b->g;
     grebe_status st;
@@ -224,13 +271,9 @@ static grebe_status sample_hop(struct hop *h, const struct graph_sampling *how, 
     GREBE_TRY(graph_sample(g, h->columns, h->column_times, h->n_columns, how, threads, &h->s->picks, err));
     GREBE_TRY(split_types(h, err));
     for (size_t r = 0; r < h->b->n_edge_types; r++) {
-        struct graph_relation *relation = &h->layer->relations[r];
-        GREBE_TRY(gather_sources(g, r, relation, err));
+        GREBE_TRY(reach_sources(h, r, edge_ids, threads, err));
         if (h->hops->keeps_duplicates) {
             GREBE_TRY(append_sources(h, r, err));
-        } else {
-            GREBE_TRY(graph_map_rows(h->s->map, relation->indices.v, relation->indices.n, &h->b->nodes[graph_edge_source_type(g, r)],
-                                     relation->indices.v, err));
         }
     }
     for (size_t t = 0; t < h->b->n_node_types; t++) {
@@ -268,6 +311,18 @@ static void choose_numbers(const struct graph_hops *hops, uint64_t i, struct gra
     how->blend = blend;
 }
 
+/* What each edge is in the edge file of its type; NULL where that is not kept. */
+static grebe_status find_edge_ids(const struct graph_csc *g, const struct tensor **out, grebe_error *err)
+{
+    const struct graph_attribute *ids = graph_edge_attribute(g, "_ORIGINAL_EDGE_ID");
+    *out = ids == NULL ? NULL : &ids->values;
+    if (ids != NULL && ((ids->values.type != ARRAY_I32 && ids->values.type != ARRAY_I64) || !ids->values.is_packed ||
+                        ids->values.n_values != (uint64_t)g->n_edges)) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "_ORIGINAL_EDGE_ID: expected one integer of 32 or 64 bits for each edge");
+    }
+    return GREBE_OK;
+}
+
 grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, const struct graph_hops *hops, uint32_t threads,
                                 grebe_error *err)
 {
@@ -275,6 +330,8 @@ grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, 
     if (hops->hop.times != NULL && !hops->keeps_duplicates) {
         return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time keeps duplicates: a node may be reached at several times");
     }
+    const struct tensor *edge_ids;
+    GREBE_TRY(find_edge_ids(b->g, &edge_ids, err));
     GREBE_TRY(layers_room(b, hops->n_layers, err));
     b->n_layers = hops->n_layers;
     graph_map_begin(s->map);
@@ -288,7 +345,7 @@ grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, 
         struct hop h = { .b = b, .s = s, .layer = &b->layers[at], .hops = hops };
         how.fanouts += at * how.n_fanouts;
         choose_numbers(hops, i, &how, &blend);
-        GREBE_TRY(sample_hop(&h, &how, threads, err));
+        GREBE_TRY(sample_hop(&h, &how, edge_ids, threads, err));
     }
 out:
     if (st != GREBE_OK) {

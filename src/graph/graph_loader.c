@@ -3,12 +3,16 @@
  * Invariants
  *  1. Batch i is made in slot i % n_slots; slots of batches [next, next + n_started) have started tasks, in this order.
  *  2. The slot of the batch that the caller has is not among them: there is one slot more than are made ahead.
+ *  3. A slot whose batch was taken has none until its next is started.
  */
 #include "graph/graph_loader.h"
+
+#include "graph/graph_spares.h"
 
 struct slot {
     struct graph_loader *loader;
     struct graph_minibatch *batch;
+    struct graph_scratch *scratch; /* of a batch that was taken, for the next; NULL: the batch has it */
     struct task task;
     int64_t index;
 };
@@ -23,6 +27,7 @@ struct graph_loader {
     int64_t n_batches, next, n_started;
     struct slot *slots;
     size_t n_slots;
+    struct graph_spares spares; /* minibatches */
 };
 
 static grebe_status make_batch(void *arg, grebe_error *err)
@@ -48,6 +53,7 @@ grebe_status graph_loader_new(const struct graph_recipe *recipe, const struct gr
     l->recipe = recipe;
     l->loading = *loading;
     l->number = 0;
+    graph_spares_init(&l->spares, GRAPH_SPARES_MAX);
     GREBE_TRY(graph_items_check(recipe->items, err));
     /* without an order: how many batches there will be, and whether the share is one */
     GREBE_TRY(graph_epoch_begin(ctx, recipe->items, loading->share, false, 0, &l->epoch, err));
@@ -88,7 +94,12 @@ void graph_loader_free(struct graph_loader *l)
     drop_started(l);
     for (size_t i = 0; l->slots != NULL && i < l->n_slots; i++) {
         graph_minibatch_free(l->slots[i].batch);
+        graph_scratch_free(l->slots[i].scratch);
     }
+    for (void *spare; (spare = graph_spares_take(&l->spares)) != NULL;) {
+        graph_minibatch_free(spare);
+    }
+    graph_spares_destroy(&l->spares);
     mem_free(l->ctx->a, l->slots, l->n_slots * sizeof *l->slots);
     graph_epoch_end(&l->epoch);
     mem_free(l->ctx->a, l, sizeof *l);
@@ -110,16 +121,53 @@ grebe_status graph_loader_begin(struct graph_loader *l, uint64_t epoch, grebe_er
     return st;
 }
 
+void graph_loader_take(struct graph_loader *l, const struct graph_minibatch *m)
+{
+    for (size_t i = 0; i < l->n_slots; i++) {
+        struct slot *s = &l->slots[i];
+        if (s->batch == m) {
+            s->scratch = s->batch->scratch;
+            s->batch->scratch = NULL;
+            s->batch = NULL;
+        }
+    }
+}
+
+void graph_loader_give(struct graph_loader *l, struct graph_minibatch *m)
+{
+    if (!graph_spares_give(&l->spares, m)) {
+        graph_minibatch_free(m);
+    }
+}
+
+/* The batch of a slot from which it was taken. */
+static grebe_status fill_slot(struct slot *s, grebe_error *err)
+{
+    struct graph_loader *l = s->loader;
+    s->batch = graph_spares_take(&l->spares);
+    grebe_status st = s->batch == NULL ? graph_minibatch_new(l->recipe, &s->batch, err) : GREBE_OK;
+    if (st == GREBE_OK) {
+        s->batch->scratch = s->scratch;
+        s->scratch = NULL;
+    }
+    return st;
+}
+
 /* Start what may be made ahead of the batch that is asked for. */
-static void start_ahead(struct graph_loader *l)
+static grebe_status start_ahead(struct graph_loader *l, grebe_error *err)
 {
     while (l->n_started + 1 < (int64_t)l->n_slots && l->next + l->n_started < l->n_batches) {
         struct slot *s = &l->slots[(size_t)(l->next + l->n_started) % l->n_slots];
+        grebe_status st = s->batch == NULL ? fill_slot(s, err) : GREBE_OK;
+        if (st != GREBE_OK) {
+            return st;
+        }
         s->index = l->next + l->n_started;
         s->task = (struct task){ 0 };
         task_start(l->loading.threads > 1 ? l->ctx->pool : NULL, l->loading.threads, &s->task, make_batch, s);
         l->n_started++;
     }
+    return GREBE_OK;
 }
 
 grebe_status graph_loader_next(struct graph_loader *l, struct graph_minibatch **out, grebe_error *err)
@@ -135,13 +183,16 @@ grebe_status graph_loader_next(struct graph_loader *l, struct graph_minibatch **
         graph_epoch_end(&l->epoch);
         return GREBE_END;
     }
-    start_ahead(l);
+    GREBE_TRY(start_ahead(l, err));
     struct slot *s = &l->slots[(size_t)l->next % l->n_slots];
     st = task_wait_helping(&s->task, err);
     l->next++;
     l->n_started--;
     if (st == GREBE_OK) {
-        start_ahead(l); /* the batch that was handed out before is given up by now */
+        /* the batch that was handed out before is given up by now */
+        st = start_ahead(l, err);
+    }
+    if (st == GREBE_OK) {
         st = graph_minibatch_fetch_cached(s->batch, 1, err);
     }
     *out = st == GREBE_OK ? s->batch : NULL;

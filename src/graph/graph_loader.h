@@ -28,7 +28,13 @@ int64_t graph_loader_count(const struct graph_loader *l);
 grebe_status graph_loader_begin(struct graph_loader *l, uint64_t epoch, grebe_error *err);
 uint64_t graph_loader_epoch(const struct graph_loader *l);
 /**
- * The next batch, valid until the next call. Begins the epoch where none is begun.
+ * Take the batch that graph_loader_next() gave out of the loader, which makes others in its place; once a batch.
+ * graph_loader_give() gives it back, from any thread, before graph_loader_free().
+ */
+void graph_loader_take(struct graph_loader *l, const struct graph_minibatch *m);
+void graph_loader_give(struct graph_loader *l, struct graph_minibatch *m);
+/**
+ * The next batch, valid until the next call, or until it is given back when it was taken. Begins the epoch where none is begun.
  *
  * @return GREBE_OK; GREBE_END: the epoch ends, and the number of the next is one more; a failure of the batch.
  */

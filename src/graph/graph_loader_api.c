@@ -215,6 +215,8 @@ grebe_status grebe_graph_loader_next(grebe_graph_loader *l, const grebe_graph_ba
     if (st == GREBE_OK) {
         l->view.graph = m->graph;
         l->view.items = m;
+        l->view.loader = l->loader;
+        l->view.ctx = l->g->ctx;
         *out = &l->view;
     }
     return st;

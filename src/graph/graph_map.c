@@ -39,12 +39,13 @@ grebe_status graph_map_new(const grebe_allocator *a, int64_t n_nodes, int64_t de
     map->base = 1;
     if (n_nodes <= dense_max) {
         size_t size = ((size_t)n_nodes + 1) * sizeof *map->slots;
-        map->slots = mem_alloc_zero(a, size);
+        map->slots = mem_alloc(a, size);
         if (map->slots == NULL) {
             mem_free(a, map, sizeof *map);
             return mem_fail(err, size, "rows of nodes");
         }
-        mem_wish_large_pages(map->slots, size);
+        mem_wish_large_pages(map->slots, size); /* before a page is touched */
+        memset(map->slots, 0, size);
     }
     *out = map;
     return GREBE_OK;

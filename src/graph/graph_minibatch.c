@@ -72,7 +72,6 @@ grebe_status graph_minibatch_new(const struct graph_recipe *recipe, struct graph
     }
     GREBE_TRY(graph_item_batch_new(ctx, recipe->items->n_parts, &m->items, err));
     GREBE_TRY(graph_batch_new(recipe->g, &m->graph, err));
-    GREBE_TRY(graph_scratch_new(recipe->g, &m->scratch, err));
     *out = m;
 out:
     if (st != GREBE_OK) {
@@ -233,8 +232,14 @@ static grebe_status add_seeds(struct graph_minibatch *m, uint64_t key, grebe_err
 {
     const struct graph_recipe *r = m->recipe;
     struct graph_item_roles roles = graph_items_roles(r->items);
+    bool has_nodes = graph_recipe_has_nodes(r);
     grebe_status st = GREBE_OK;
-    graph_batch_begin(m->graph, m->scratch);
+    if (has_nodes) {
+        if (m->scratch == NULL) {
+            GREBE_TRY(graph_scratch_new(r->g, &m->scratch, err));
+        }
+        graph_batch_begin(m->graph, m->scratch);
+    }
     for (size_t p = 0; p < r->items->n_parts; p++) {
         bool has_times = roles.times != SIZE_MAX;
         m->compacted[p].n = 0;
@@ -249,7 +254,9 @@ static grebe_status add_seeds(struct graph_minibatch *m, uint64_t key, grebe_err
         if (has_times) {
             GREBE_TRY(read_times(m, p, roles.times, err));
         }
-        GREBE_TRY(add_part(m, p, has_times, err));
+        if (has_nodes) {
+            GREBE_TRY(add_part(m, p, has_times, err));
+        }
     }
 out:
     return st;
@@ -319,6 +326,7 @@ static grebe_status fetch_ids(struct graph_minibatch *m, const struct graph_fetc
             return mem_fail(err, size, "rows of a batch");
         }
         out->capacity = size + size / 8;
+        mem_wish_large_pages(out->bytes, out->capacity);
     }
     return f->cache != NULL ? graph_row_cache_gather(f->cache, ids->v, ids->n, threads, out->bytes, err)
                             : graph_rows_gather(ctx, f->values, ids->v, ids->n, f->by_page, threads, out->bytes, err);
@@ -369,11 +377,14 @@ grebe_status graph_minibatch_make(struct graph_minibatch *m, const struct graph_
     hops.hop.key = hops.batch_dependency > 1 ? graph_draw(graph_draw(r->seed, epoch), (uint64_t)e->range.begin) + (uint64_t)index : key;
     GREBE_TRY(graph_epoch_batch(e, index, &m->items, err));
     GREBE_TRY(add_seeds(m, key, err));
+    if (!graph_recipe_has_nodes(r)) {
+        goto out;
+    }
     GREBE_TRY(graph_batch_sample(m->graph, m->scratch, &hops, threads, err));
     for (size_t p = 0; r->excludes_seeds && p < r->items->n_parts; p++) {
         GREBE_TRY(leave_out_part(m, p, err));
     }
-    GREBE_TRY(graph_batch_finish(m->graph, err));
+    graph_batch_finish(m->graph);
     GREBE_TRY(fetch(m, false, threads, err));
 out:
     return st;

@@ -46,8 +46,8 @@ struct graph_minibatch {
     struct graph_seeds *seeds;       /* by part */
     struct graph_array *compacted;   /* by part: rows of the seeds, shape as theirs; of node seeds too */
     struct graph_array *times;       /* by part; empty without a column "timestamp" */
-    struct graph_batch *graph;
-    struct graph_scratch *scratch;
+    struct graph_batch *graph;       /* without nodes where nothing is sampled or fetched */
+    struct graph_scratch *scratch;   /* owned; NULL: none yet. One that is taken out serves another batch */
     struct graph_rows *fetched;      /* shape [n_fetches][max(n_layers, 1)] */
     struct graph_array columns[3];   /* working memory */
 };
@@ -58,6 +58,8 @@ grebe_status graph_seed_types(const struct graph_csc *g, const char *type, int64
 
 grebe_status graph_minibatch_new(const struct graph_recipe *recipe, struct graph_minibatch **out, grebe_error *err);
 void graph_minibatch_free(struct graph_minibatch *m); /* NULL accepted */
+/** Whether batches have nodes; else they are items and seeds alone, and need no working memory of sampling. */
+static inline bool graph_recipe_has_nodes(const struct graph_recipe *r) { return r->hops.n_layers > 0 || r->n_fetches > 0; }
 /**
  * @param epoch    The batch is a function of recipe, order, number of the epoch and of the batch.
  * @param threads  For this batch alone.

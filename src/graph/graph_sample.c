@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/graph_sample.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "graph/graph_pick.h"
@@ -9,15 +10,22 @@
 
 enum { BLOCK_NODES = 1024, AHEAD = 24, PREFETCH_EDGES = 128 };
 
-/* One call. Each node has room for the most that it may give; what is not used is squeezed out at the end. */
+/*
+ * One call, in two rounds of blocks: where the edges of each node are and how many it may give at most, then which it gives. Each node
+ * has room for the most; what is not used is squeezed out at the end.
+ */
 struct sampling {
     const struct graph_csc *g;
     const struct graph_sampling *how;
     const int64_t *nodes, *node_times;
     int64_t n;
     bool is_by_type;
-    const int64_t *offsets, *begins; /* begins: first edge and number of edges of each node */
-    int64_t *counts, *edges;
+    int64_t *offsets; /* of each node: from its block's, then from the first of all */
+    int64_t *begins;  /* first edge and number of edges of each node */
+    int64_t *counts;  /* picked, of each node */
+    int64_t *blocks;  /* most of each block, then where it begins */
+    int64_t *edges;
+    atomic_bool is_short; /* a node gave less than the most */
 };
 
 /* Edges from `at` that have its type, at most up to `end`. */
@@ -66,12 +74,13 @@ static grebe_status node_fail(const struct sampling *s, int64_t i, grebe_error *
     return GREBE_FAIL(err, GREBE_EINVAL, "node %lld is not one of the graph's %lld", (long long)s->nodes[i], (long long)s->g->n_nodes);
 }
 
-/* Where the edges of every node are, and room for what is picked of them. */
-static grebe_status find_columns(const struct sampling *s, struct graph_picks *picks, grebe_error *err)
+/* Where the edges of a block's nodes are, and how many of them are picked at most. */
+static grebe_status find_columns(void *arg, size_t block, grebe_error *err)
 {
+    struct sampling *s = arg;
     const struct graph_csc *g = s->g;
-    int64_t total = 0;
-    for (int64_t i = 0; i < s->n; i++) {
+    int64_t first = (int64_t)block * BLOCK_NODES, end_node = min_i64(first + BLOCK_NODES, s->n), total = 0;
+    for (int64_t i = first; i < end_node; i++) {
         int64_t later = i + AHEAD < s->n ? s->nodes[i + AHEAD] : 0, node = s->nodes[i], most = 0;
         if ((uint64_t)later < (uint64_t)g->n_nodes) {
             __builtin_prefetch((const char *)g->indptr.data + (size_t)later * (g->indptr.is_wide ? 8 : 4));
@@ -88,15 +97,29 @@ static grebe_status find_columns(const struct sampling *s, struct graph_picks *p
         if (st != GREBE_OK) {
             return st;
         }
-        picks->begins.v[2 * i] = begin;
-        picks->begins.v[2 * i + 1] = end - begin;
-        picks->offsets.v[i] = total;
+        s->begins[2 * i] = begin;
+        s->begins[2 * i + 1] = end - begin;
+        s->offsets[i] = total;
         if (__builtin_add_overflow(total, most, &total)) {
             return GREBE_FAIL(err, GREBE_ELIMIT, "too many neighbours are asked for");
         }
     }
-    picks->offsets.v[s->n] = total;
-    return graph_array_room(g->ctx->a, &picks->edges, total, err);
+    s->blocks[block] = total;
+    return GREBE_OK;
+}
+
+/* Where the edges of each block begin, and how many there are at most. */
+static grebe_status place_blocks(const struct sampling *s, size_t n_blocks, int64_t *total, grebe_error *err)
+{
+    *total = 0;
+    for (size_t i = 0; i < n_blocks; i++) {
+        int64_t most = s->blocks[i];
+        s->blocks[i] = *total;
+        if (__builtin_add_overflow(*total, most, total)) {
+            return GREBE_FAIL(err, GREBE_ELIMIT, "too many neighbours are asked for");
+        }
+    }
+    return GREBE_OK;
 }
 
 static grebe_status pick_node(const struct sampling *s, struct graph_picker *p, int64_t i, grebe_error *err)
@@ -142,16 +165,22 @@ static void prefetch_column(const struct sampling *s, int64_t i)
 
 static grebe_status pick_block(void *arg, size_t block, grebe_error *err)
 {
-    const struct sampling *s = arg;
+    struct sampling *s = arg;
     struct graph_picker p = { .g = s->g, .how = s->how };
-    int64_t begin = (int64_t)block * BLOCK_NODES, end = min_i64(begin + BLOCK_NODES, s->n);
+    int64_t begin = (int64_t)block * BLOCK_NODES, end = min_i64(begin + BLOCK_NODES, s->n), picked = 0, most = 0;
     bool looks = s->how->weights != NULL || s->how->is_by_source || s->how->times != NULL;
     grebe_status st = GREBE_OK;
     for (int64_t i = begin; i < end && st == GREBE_OK; i++) {
         if (looks && i + 6 < end) {
             prefetch_column(s, i + 6);
         }
+        s->offsets[i] += s->blocks[block];
         st = pick_node(s, &p, i, err);
+        picked += s->counts[i];
+    }
+    most = s->blocks[block + 1] - s->blocks[block];
+    if (picked != most) {
+        atomic_store_explicit(&s->is_short, true, memory_order_relaxed);
     }
     graph_picker_release(&p);
     return st;
@@ -195,21 +224,32 @@ grebe_status graph_sample(const struct graph_csc *g, const int64_t *nodes, const
                           const struct graph_sampling *how, uint32_t threads, struct graph_picks *picks, grebe_error *err)
 {
     const grebe_allocator *a = g->ctx->a;
+    struct pool *pool = threads > 1 ? g->ctx->pool : NULL;
+    size_t n_blocks = (size_t)((n + BLOCK_NODES - 1) / BLOCK_NODES);
+    int64_t total = 0;
     grebe_status st;
     GREBE_TRY(check_sampling(g, how, node_times, err));
     struct sampling s = { .g = g, .how = how, .nodes = nodes, .node_times = node_times, .n = n,
                           .is_by_type = how->n_fanouts > 1 };
+    atomic_init(&s.is_short, false);
     GREBE_TRY(graph_array_room(a, &picks->offsets, n + 1, err));
-    GREBE_TRY(graph_array_room(a, &picks->begins, 3 * n, err)); /* begin and degree, then counts */
-    GREBE_TRY(find_columns(&s, picks, err));
+    GREBE_TRY(graph_array_room(a, &picks->working, 3 * n + (int64_t)n_blocks + 1, err));
     s.offsets = picks->offsets.v;
-    s.begins = picks->begins.v;
-    s.counts = picks->begins.v + 2 * n;
+    s.begins = picks->working.v;
+    s.counts = s.begins + 2 * n;
+    s.blocks = s.counts + n;
+    GREBE_TRY(parallel_for(pool, threads, n_blocks, find_columns, &s, NULL, err));
+    GREBE_TRY(place_blocks(&s, n_blocks, &total, err));
+    s.blocks[n_blocks] = total;
+    GREBE_TRY(graph_array_room(a, &picks->edges, total, err));
     s.edges = picks->edges.v;
+    GREBE_TRY(parallel_for(pool, threads, n_blocks, pick_block, &s, NULL, err));
+    picks->offsets.v[n] = total;
     picks->offsets.n = n + 1;
-    GREBE_TRY(parallel_for(threads > 1 ? g->ctx->pool : NULL, threads, (size_t)((n + BLOCK_NODES - 1) / BLOCK_NODES), pick_block, &s,
-                           NULL, err));
-    squeeze(picks, s.counts, n);
+    picks->edges.n = total;
+    if (atomic_load_explicit(&s.is_short, memory_order_relaxed)) {
+        squeeze(picks, s.counts, n);
+    }
 out:
     return st;
 }
@@ -218,5 +258,5 @@ void graph_picks_release(const grebe_allocator *a, struct graph_picks *picks)
 {
     graph_array_release(a, &picks->offsets);
     graph_array_release(a, &picks->edges);
-    graph_array_release(a, &picks->begins);
+    graph_array_release(a, &picks->working);
 }

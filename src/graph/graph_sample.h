@@ -33,7 +33,7 @@ struct graph_sampling {
 /** Edges by the node they lead to: those of node i of the list from offsets[i] to offsets[i + 1]. */
 struct graph_picks {
     struct graph_array offsets, edges; /* edges: positions in the CSC */
-    struct graph_array begins;         /* working memory */
+    struct graph_array working;
 };
 
 /**

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/graph_random.h"
+#include "graph/graph_spares.h"
 
 void graph_resolved_release(grebe_context *ctx, struct graph_resolved *r)
 {
@@ -91,7 +92,8 @@ out:
 struct grebe_graph_sampler {
     const struct graph_csc *g;
     struct graph_resolved how;
-    struct graph_batch *batch;
+    struct graph_batch *batch;  /* NULL: it was kept */
+    struct graph_spares spares; /* batches */
     struct graph_scratch *scratch;
     uint32_t threads;
     struct grebe_graph_batch view;
@@ -111,11 +113,12 @@ grebe_status grebe_graph_sampler_new(const grebe_graph *graph, const grebe_graph
         return mem_fail(err, sizeof *s, "a sampler");
     }
     s->g = g;
+    graph_spares_init(&s->spares, 2);
     s->threads = graph_threads_of(g, threads);
     GREBE_TRY(graph_resolve(g, sampling, &s->how, err));
     GREBE_TRY(graph_batch_new(g, &s->batch, err));
     GREBE_TRY(graph_scratch_new(g, &s->scratch, err));
-    s->view.graph = s->batch;
+    s->view = (struct grebe_graph_batch){ .ctx = g->ctx, .sampler = s };
     *out = s;
 out:
     if (st != GREBE_OK) {
@@ -130,6 +133,10 @@ void grebe_graph_sampler_free(grebe_graph_sampler *s)
         grebe_context *ctx = s->g->ctx;
         graph_edge_index_release(ctx, &s->view.index);
         graph_batch_free(s->batch);
+        for (void *spare; (spare = graph_spares_take(&s->spares)) != NULL;) {
+            graph_batch_free(spare);
+        }
+        graph_spares_destroy(&s->spares);
         graph_scratch_free(s->scratch);
         graph_resolved_release(ctx, &s->how);
         mem_free(ctx->a, s, sizeof *s);
@@ -143,6 +150,13 @@ grebe_status grebe_graph_sampler_run(grebe_graph_sampler *s, const grebe_graph_s
     size_t type;
     grebe_status st = GREBE_OK;
     *out = NULL;
+    if (s->batch == NULL) {
+        s->batch = graph_spares_take(&s->spares);
+    }
+    if (s->batch == NULL) {
+        GREBE_TRY(graph_batch_new(s->g, &s->batch, err));
+    }
+    s->view.graph = s->batch;
     graph_batch_begin(s->batch, s->scratch);
     for (size_t i = 0; i < n_seeds; i++) {
         if (seeds[i].n < 0 || (seeds[i].n > 0 && seeds[i].ids == NULL)) {
@@ -156,10 +170,52 @@ grebe_status grebe_graph_sampler_run(grebe_graph_sampler *s, const grebe_graph_s
     }
     hops.hop.key = seed;
     GREBE_TRY(graph_batch_sample(s->batch, s->scratch, &hops, s->threads, err));
-    GREBE_TRY(graph_batch_finish(s->batch, err));
+    graph_batch_finish(s->batch);
     *out = &s->view;
 out:
     return st;
+}
+
+/* ---- batches that callers keep ---- */
+
+grebe_status grebe_graph_batch_keep(const grebe_graph_batch *batch, grebe_graph_batch **out, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, batch != NULL && out != NULL);
+    *out = NULL;
+    GREBE_CHECK_ARG(err, batch->graph != NULL && !batch->is_kept);
+    grebe_graph_batch *view = (grebe_graph_batch *)(uintptr_t)batch, *kept = mem_alloc(batch->ctx->a, sizeof *kept);
+    if (kept == NULL) {
+        return mem_fail(err, sizeof *kept, "a batch");
+    }
+    *kept = *view;
+    kept->is_kept = true;
+    if (kept->sampler != NULL) {
+        kept->sampler->batch = NULL;
+    } else {
+        graph_loader_take(kept->loader, kept->items);
+    }
+    view->graph = NULL; /* no second time */
+    view->items = NULL;
+    view->index = (struct graph_edge_index){ 0 };
+    *out = kept;
+    return GREBE_OK;
+}
+
+void grebe_graph_batch_free(grebe_graph_batch *b)
+{
+    if (b == NULL) {
+        return;
+    }
+    graph_edge_index_release(b->ctx, &b->index);
+    if (b->sampler == NULL) {
+        graph_loader_give(b->loader, (struct graph_minibatch *)(uintptr_t)b->items);
+    } else {
+        struct graph_batch *graph = (struct graph_batch *)(uintptr_t)b->graph;
+        if (!graph_spares_give(&b->sampler->spares, graph)) {
+            graph_batch_free(graph);
+        }
+    }
+    mem_free(b->ctx->a, b, sizeof *b);
 }
 
 /* ---- what is in a batch ---- */

@@ -8,11 +8,15 @@
 #include "graph/graph_loader.h"
 #include "grebe/graph_sample.h"
 
-/** What callers hold: views of a batch, and the PyG form that is made of it when it is asked for. */
+/** What callers hold: a view of a batch, and the PyG form that is made of it when it is asked for. One that was kept owns its batch. */
 struct grebe_graph_batch {
+    grebe_context *ctx;
     const struct graph_batch *graph;
     const struct graph_minibatch *items; /* NULL: of a sampler */
     struct graph_edge_index index;
+    grebe_graph_sampler *sampler;        /* one of the two gave it */
+    struct graph_loader *loader;
+    bool is_kept;
 };
 
 /* Options of sampling with what their names stand for. */

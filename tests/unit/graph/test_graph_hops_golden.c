@@ -56,7 +56,7 @@ static void test_graph_batch__three_types__rows_by_first_appearance(void **state
             RELATION(r.b, 0, 1, V(0, 1, 4, 7, 10), V(10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
             RELATION(r.b, 0, 2, V(0, 2, 4, 6, 8), V(4, 5, 6, 7, 8, 9, 10, 11));
         }
-        assert_ok(graph_batch_finish(r.b, &err));
+        graph_batch_finish(r.b);
         if (keeps_duplicates == 0) {
             ROWS(r.b, 0, 0, 1, 3, 4, 6, 2, 7, 9, 5, 8, 0);
             ROWS(r.b, 0, 1, 2, 4, 1, 3, 5, 6, 0);
@@ -122,7 +122,7 @@ static void test_graph_batch__all_in_edges_of_types__by_relation(void **state)
     seeds(&r, 0, IDS(1));
     seeds(&r, 1, IDS(2, 1));
     sample_all(&r, 1, false);
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     assert_relation(&r, 0, IDS(0, 0), none, 0, none);
     assert_relation(&r, 1, IDS(0, 1, 2), IDS(0, 1), (const int64_t[]){ 9, 7 });
     assert_relation(&r, 2, IDS(0, 2), IDS(0, 1), (const int64_t[]){ 3, 4 });
@@ -169,13 +169,13 @@ static void test_graph_batch__a_number_for_each_type__all_neighbours(void **stat
     seeds(&r, 0, IDS(0));
     seeds(&r, 1, IDS(0));
     assert_ok(graph_batch_sample(r.b, r.s, &hops, 1, &err));
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     assert_relation(&r, 0, IDS(0, 2), IDS(0, 1), (const int64_t[]){ 4, 5 });
     assert_relation(&r, 1, IDS(0, 2), IDS(0, 2), (const int64_t[]){ 0, 1 });
     graph_batch_begin(r.b, r.s);
     seeds(&r, 0, IDS(0));
     assert_ok(graph_batch_sample(r.b, r.s, &hops, 1, &err));
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     assert_relation(&r, 0, IDS(0), none, 0, none);
     assert_relation(&r, 1, IDS(0, 2), IDS(0, 2), NULL);
     run_free(&r);
@@ -193,7 +193,7 @@ static void test_graph_batch__original_ids__in_the_place_of_positions(void **sta
     struct run r = run_new(&t.g);
     seeds(&r, 0, IDS(1, 3, 4));
     sample_all(&r, 1, false);
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     EDGES(r.b, 0, 0, 8, 7, 4, 3, 2, 1, 0); /* of edges 3 4 7 8 9 10 11 */
     run_free(&r);
 }
@@ -298,7 +298,7 @@ static void test_graph_batch__edge_index__rows_of_destinations_in_front(void **s
     struct run r = run_new(&t.g);
     seeds(&r, 0, IDS(0, 1, 2, 3, 4));
     sample_all(&r, 1, false);
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     COLUMNS(r.b, 0, 0, 0, 1, 2, 3, 4);
     ROWS(r.b, 0, 0, 0, 1, 2, 3, 4, 5, 7);
     assert_int_equal(r.b->layers[0].relations[0].edges.n, 6);
@@ -309,7 +309,7 @@ static void test_graph_batch__edge_index__rows_of_destinations_in_front(void **s
     seeds(&r, 0, IDS(1));
     seeds(&r, 1, IDS(1, 0));
     sample_all(&r, 1, false);
-    assert_ok(graph_batch_finish(r.b, &err));
+    graph_batch_finish(r.b);
     assert_pairs(&t, &r, 0, 0, 1);
     assert_pairs(&t, &r, 1, 1, 0);
     assert_relation(&r, 0, IDS(0, 2, 4), IDS(1, 0, 0, 1), (const int64_t[]){ 6, 7, 4, 5 });

@@ -143,6 +143,114 @@ static void test_graph_loader__broken_off__the_same_epoch_again(void **state)
     grebe_graph_close(g);
 }
 
+/* Kept batches are what they were when they were given, whatever is made and given back meanwhile. */
+static void test_graph_batch_keep__loader_goes_on__untouched(void **state)
+{
+    enum { BATCHES = 3 };
+    grebe_graph *g = open_set("homo_csv"); /* train: 6 items */
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    struct epochs expected;
+    (void)state;
+    s.fanouts = two_three;
+    s.n_layers = 2;
+    o.sampling = &s;
+    o.batch_size = 2;
+    o.is_shuffled = true;
+    for (uint32_t threads = 1; threads < 4; threads++) {
+        grebe_graph_loader *l;
+        const grebe_graph_batch *b;
+        grebe_graph_batch *kept[3][BATCHES], *other;
+        o.threads = threads;
+        run_epochs(g, o, &expected);
+        assert_int_equal(expected.n, BATCHES);
+        assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+        for (int e = 0; e < 3; e++) {
+            for (int i = 0; i < BATCHES; i++) {
+                assert_ok(grebe_graph_loader_next(l, &b, &err));
+                assert_ok(grebe_graph_batch_keep(b, &kept[e][i], &err));
+                assert_fails(grebe_graph_batch_keep(b, &other, &err), GREBE_EINVAL, "batch");
+                assert_fails(grebe_graph_batch_keep(kept[e][i], &other, &err), GREBE_EINVAL, "is_kept");
+                if (e == 2) { /* memory of the first epoch is used again in the third */
+                    grebe_graph_batch_free(kept[0][BATCHES - 1 - i]);
+                }
+            }
+            assert_int_equal(grebe_graph_loader_next(l, &b, &err), GREBE_END);
+        }
+        for (int e = 1; e < 3; e++) {
+            for (int i = 0; i < BATCHES; i++) {
+                assert_true(digest(g, kept[e][i]) == expected.digests[e][i]);
+                grebe_graph_batch_free(kept[e][i]);
+            }
+        }
+        grebe_graph_batch_free(NULL);
+        grebe_graph_loader_free(l);
+    }
+    grebe_graph_close(g);
+}
+
+static void test_graph_batch_keep__sampler_goes_on__untouched(void **state)
+{
+    enum { RUNS = 6 };
+    grebe_graph *g = open_set("hetero_attr");
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_sampler *sampler;
+    const grebe_graph_batch *b;
+    grebe_graph_batch *kept[RUNS];
+    grebe_graph_edge_index x;
+    const int64_t ids[] = { 0, 1, 2 };
+    grebe_graph_seeds seeds = { "u", ids, 3, NULL };
+    uint64_t digests[RUNS];
+    (void)state;
+    s.fanouts = two_three;
+    s.n_layers = 2;
+    assert_ok(grebe_graph_sampler_new(g, &s, 2, &sampler, &err));
+    for (uint64_t i = 0; i < RUNS; i++) {
+        assert_ok(grebe_graph_sampler_run(sampler, &seeds, 1, i, &b, &err));
+        digests[i] = digest(g, b);
+        assert_ok(grebe_graph_batch_edge_index(b, 0, &x, &err)); /* goes along */
+        assert_ok(grebe_graph_batch_keep(b, &kept[i], &err));
+        assert_true(digest(g, kept[i]) == digests[i]);
+    }
+    for (size_t i = 0; i < RUNS; i++) {
+        assert_true(digest(g, kept[i]) == digests[i]);
+        assert_ok(grebe_graph_batch_edge_index(kept[i], 0, &x, &err));
+        grebe_graph_batch_free(kept[i]);
+    }
+    assert_ok(grebe_graph_sampler_run(sampler, &seeds, 1, 0, &b, &err));
+    assert_true(digest(g, b) == digests[0]);
+    grebe_graph_sampler_free(sampler);
+    grebe_graph_close(g);
+}
+
+/* Without sampling and fetches a batch is its items and seeds. */
+static void test_graph_loader__nothing_sampled__items_and_seeds(void **state)
+{
+    grebe_graph *g = open_set("homo_csv");
+    grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
+    grebe_graph_loader *l;
+    const grebe_graph_batch *b;
+    grebe_graph_batch_items items;
+    int64_t n;
+    int32_t seeds[4]; /* of the file */
+    (void)state;
+    o.batch_size = 4;
+    assert_ok(grebe_graph_loader_new(g, &o, &l, &err));
+    assert_ok(grebe_graph_loader_next(l, &b, &err));
+    assert_ok(grebe_graph_batch_part(b, 0, &items, &err));
+    assert_int_equal(items.n_items, 4);
+    assert_int_equal(items.n_seeds, 4);
+    assert_null(items.rows);
+    assert_ok(grebe_graph_batch_column(b, 0, 0, seeds, &err));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(items.seeds[i], seeds[i]);
+    }
+    assert_non_null(grebe_graph_batch_nodes(b, 0, &n));
+    assert_int_equal(n, 0);
+    grebe_graph_loader_free(l);
+    grebe_graph_close(g);
+}
+
 static void test_graph_loader__last_batches__counts(void **state)
 {
     grebe_graph *g = open_set("homo_csv"); /* train 6 items, test 0 */
@@ -464,6 +572,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_loader__any_threads_and_ahead__the_same_batches),
         cmocka_unit_test(test_graph_loader__broken_off__the_same_epoch_again),
+        cmocka_unit_test(test_graph_batch_keep__loader_goes_on__untouched),
+        cmocka_unit_test(test_graph_batch_keep__sampler_goes_on__untouched),
+        cmocka_unit_test(test_graph_loader__nothing_sampled__items_and_seeds),
         cmocka_unit_test(test_graph_loader__last_batches__counts),
         cmocka_unit_test(test_graph_loader__features__rows_of_nodes_and_edges),
         cmocka_unit_test(test_graph_feature_read__sampled_edges_of_a_type__their_rows),
