@@ -70,7 +70,8 @@ typedef struct grebe_source_options {
  * @param ctx     Borrowed; must outlive the source and its streams.
  * @param uri     A table's folder ("t", "t@5", "t@tag", "t@2026-11-29T12:00:00Z"), a file, "-",
  *                FORMAT:PATH ("parquet:data.bin"), a collection of vectors in a Git repository
- *                ("words.git#words", "words.git#words@REVISION"; grebe/gitvdb.h), "packed:" with files or a folder (grebe/packed.h),
+ *                ("words.git#words", "words.git#words@REVISION"; grebe/gitvdb.h), a part of a preprocessed graph
+ *                ("g#node:paper:feat", "g#edges"; docs/guide/graph.md), "packed:" with files or a folder (grebe/packed.h),
  *                or a pattern (grebe_source_open_many). Borrowed.
  * @param options Borrowed; NULL: defaults.
  * @param out     Owned by the caller, close with grebe_source_close(); NULL on failure.

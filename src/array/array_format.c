@@ -3,17 +3,8 @@
 
 #include "array/array_file.h"
 #include "array/array_format_write.h"
-#include "base/half.h"
+#include "array/tensor_rows.h"
 #include "source/matrix_reader.h"
-
-static char arrow_format(enum array_type t)
-{
-    static const char formats[] = { [ARRAY_F32] = 'f', [ARRAY_F16] = 'e', [ARRAY_BF16] = 'f', [ARRAY_F64] = 'g',
-                                    [ARRAY_I8] = 'c',  [ARRAY_U8] = 'C',  [ARRAY_I16] = 's',  [ARRAY_U16] = 'S',
-                                    [ARRAY_I32] = 'i', [ARRAY_U32] = 'I', [ARRAY_I64] = 'l',  [ARRAY_U64] = 'L',
-                                    [ARRAY_BOOL] = 'b' };
-    return formats[t];
-}
 
 static grebe_status read_rows(void *file, size_t column, uint64_t begin, uint64_t n, void *dst, grebe_error *err)
 {
@@ -40,7 +31,7 @@ static grebe_status open_kind(struct io_store *store, const char *path, enum arr
     const struct region *map = array_map(f, &row_0);
     struct matrix m = { .n_columns = 1, .n_rows = info->rows, .map = (struct region *)(uintptr_t)map, .read = read_rows,
                         .close = close_file, .file = f };
-    m.columns[0] = (struct matrix_column){ "vector", arrow_format(info->type), true, info->columns, row_0 };
+    m.columns[0] = (struct matrix_column){ "vector", tensor_arrow_format((int)info->type), true, info->columns, row_0 };
     if (info->rank < 2) {
         m.columns[0].name = "value";
         m.columns[0].is_list = false;
@@ -67,7 +58,17 @@ out:
 static grebe_status npy_open(struct io_store *store, const char *path, const struct file_hints *hints,
                              struct format_reader **out, grebe_error *err)
 {
+    struct tensor t;
     (void)hints;
+    /* more than two dimensions: what array files do not have. A file that is no tensor gets the messages of array files. */
+    if (tensor_open(store->ctx, path, &t, NULL) == GREBE_OK) {
+        if (t.rank > 2) {
+            grebe_status st = tensor_reader_new(store->ctx, &npy_format, &t, t.region->len, out, err);
+            tensor_release(&t);
+            return st;
+        }
+        tensor_release(&t);
+    }
     return open_kind(store, path, ARRAY_NPY, &npy_format, out, err);
 }
 

@@ -80,7 +80,7 @@ grebe_status tensor_check_room(const struct tensor *t, uint64_t room, const char
 
 /* ---- npy ---- */
 
-static grebe_status open_npy(const char *path, struct region *r, struct tensor *out, grebe_error *err)
+grebe_status tensor_of_npy(const char *path, struct region *r, struct tensor *out, grebe_error *err)
 {
     struct npy_header h;
     grebe_status st = npy_header_read(path, r->data, r->len, &h, err);
@@ -103,7 +103,7 @@ out:
 
 /* ---- by content ---- */
 
-static grebe_status map_file(grebe_context *ctx, const char *path, struct region **out, grebe_error *err)
+grebe_status tensor_map_file(grebe_context *ctx, const char *path, struct region **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct io_store *store = NULL;
@@ -141,9 +141,9 @@ grebe_status tensor_open(grebe_context *ctx, const char *path, struct tensor *ou
 {
     struct region *r = NULL;
     memset(out, 0, sizeof *out);
-    grebe_status st = map_file(ctx, path, &r, err);
+    grebe_status st = tensor_map_file(ctx, path, &r, err);
     if (st == GREBE_OK) {
-        st = array_is_npy(r->data, r->len) ? open_npy(path, r, out, err) : open_torch(ctx, path, out, err);
+        st = array_is_npy(r->data, r->len) ? tensor_of_npy(path, r, out, err) : open_torch(ctx, path, out, err);
     }
     region_drop(r);
     if (st != GREBE_OK) {

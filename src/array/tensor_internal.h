@@ -28,4 +28,9 @@ void tensor_strides(struct tensor *t, bool is_fortran);
 /** GREBE_ECORRUPT when values lie outside of `room` bytes from t->data on. */
 grebe_status tensor_check_room(const struct tensor *t, uint64_t room, const char *path, grebe_error *err);
 
+/** A whole file, mapped. @param out Owned. */
+grebe_status tensor_map_file(grebe_context *ctx, const char *path, struct region **out, grebe_error *err);
+/** The array of a npy file whose bytes are `r`. @param path For messages. @param out tensor_release() on success. */
+grebe_status tensor_of_npy(const char *path, struct region *r, struct tensor *out, grebe_error *err);
+
 #endif

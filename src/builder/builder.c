@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/checked.h"
+#include "base/text_distance.h"
 #include "builder/builder_internal.h"
 
 static const struct builder_kind *const kinds[] = { &builder_csv,         &builder_json,        &builder_text,
@@ -24,26 +24,6 @@ const struct builder_kind *builder_find(const char *name)
 
 /* ---- options ---- */
 
-/* Levenshtein 1966: fewest changes of one character that make one name of the other. */
-static size_t edit_distance(const char *x, const char *y)
-{
-    enum { NAME_MAX_HERE = 48 };
-    size_t row[NAME_MAX_HERE + 1], n = min_size(strlen(y), NAME_MAX_HERE);
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; x[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t cost = diagonal + (ascii_lower(x[i - 1]) != ascii_lower(y[j - 1]));
-            diagonal = row[j];
-            row[j] = min_size(cost, min_size(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[n];
-}
-
 static grebe_status check_options(const struct builder_kind *kind, const struct json_value *options, grebe_error *err)
 {
     if (options == NULL || options->type == JSON_NULL) {
@@ -55,13 +35,16 @@ static grebe_status check_options(const struct builder_kind *kind, const struct 
     }
     for (size_t i = 0; i < options->n; i++) {
         const char *name = options->members[i].key, *nearest = NULL;
-        size_t best = SIZE_MAX;
-        for (size_t k = 0; kind->options[k] != NULL && best != 0; k++) {
-            size_t d = strcmp(kind->options[k], name) == 0 ? 0 : 1 + edit_distance(name, kind->options[k]);
+        bool is_known = false;
+        for (size_t k = 0; kind->options[k] != NULL; k++) {
+            is_known = is_known || strcmp(kind->options[k], name) == 0;
+        }
+        for (size_t k = 0, best = SIZE_MAX; kind->options[k] != NULL && !is_known; k++) {
+            const size_t d = text_distance(name, kind->options[k]);
             nearest = d < best ? kind->options[k] : nearest;
             best = min_size(best, d);
         }
-        if (best != 0) {
+        if (!is_known) {
             char quoted[64];
             return GREBE_FAIL(err, GREBE_EINVAL, "%s has no option \"%s\"; the nearest is \"%s\"", kind->name,
                               error_quote(quoted, sizeof quoted, name, options->members[i].key_len),

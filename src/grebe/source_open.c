@@ -8,6 +8,7 @@
 
 #include "arrow/ipc.h"
 #include "grebe/source_dataset.h"
+#include "grebe/source_graph.h"
 #include "grebe/source_many.h"
 #include "grebe/source_vdb.h"
 #include "ipc/ipc_format.h"
@@ -133,6 +134,23 @@ static grebe_status open_as_stream(struct grebe_source *s, struct io_store *stor
     return st;
 }
 
+/* What has random access: a file of a format, a part of a graph. */
+static grebe_status open_rows_file(struct grebe_source *s, struct table_store *store, const char *path,
+                                   const struct file_format *format, const grebe_source_options *o, grebe_error *err)
+{
+    s->kind = GREBE_SOURCE_FILE;
+    s->format = format->name;
+    s->file_format = format;
+    grebe_status st = buf_put_text(&s->path, path, err);
+    st = st == GREBE_OK ? table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err) : st;
+    if (st == GREBE_EINVAL) {
+        st = open_as_stream(s, store->store, path, format, o, err);
+    } else if (st == GREBE_OK) {
+        s->table->skip_checksums = o->table->skip_checksums;
+    }
+    return st;
+}
+
 static grebe_status open_file(struct grebe_source *s, struct table_store *store, const char *path,
                               const char *format_name, const grebe_source_options *o,
                               grebe_error *err)
@@ -166,16 +184,7 @@ static grebe_status open_file(struct grebe_source *s, struct table_store *store,
         st = unknown_content(s->ctx, path, err);
         goto out;
     }
-    s->kind = GREBE_SOURCE_FILE;
-    s->format = format->name;
-    s->file_format = format;
-    GREBE_TRY(buf_put_text(&s->path, path, err));
-    st = table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err);
-    if (st == GREBE_EINVAL) {
-        st = open_as_stream(s, store->store, path, format, o, err);
-    } else if (st == GREBE_OK) {
-        s->table->skip_checksums = o->table->skip_checksums;
-    }
+    st = open_rows_file(s, store, path, format, o, err);
 out:
     return st;
 }
@@ -248,6 +257,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
         if (source_is_dataset(store->store, uri)) {
             return open_dataset(s, store->store, uri, err);
         }
+        if (source_graph_part(store->store, uri) != NULL) {
+            return open_rows_file(s, store, uri, &graph_part_format, o, err);
+        }
         const char *rest = source_forced_format(s->ctx, uri, name, sizeof name);
         if (packed != NULL) {
             return source_packed_open(s, store->store, packed, err);
@@ -269,6 +281,9 @@ static grebe_status open_any(struct grebe_source *s, struct table_store *store, 
     }
     if (is_there && source_is_dataset(store->store, path)) {
         return open_dataset(s, store->store, path, err);
+    }
+    if (is_there && source_is_graph(store->store, path)) {
+        return open_rows_file(s, store, path, &graph_part_format, o, err);
     }
     if (!is_there && strchr(path, '@') == NULL) {
         return GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no such file or folder", path);

@@ -213,7 +213,7 @@ static grebe_status make_column(struct matrix_reader *r, size_t column, const st
 static grebe_status make_rows(struct matrix_reader *r, const int *columns, size_t n_columns, const struct wanted *w,
                               struct ArrowArray *out, grebe_error *err)
 {
-    struct ArrowArray made[MATRIX_COLUMNS_MAX * 4] = { { 0 } };
+    struct ArrowArray made[MATRIX_COLUMNS_MAX * 2] = { { 0 } };
     grebe_status st = GREBE_OK;
     size_t n = columns == NULL ? r->m.n_columns : n_columns;
     if (n > sizeof made / sizeof made[0]) {

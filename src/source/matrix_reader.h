@@ -9,10 +9,10 @@
 
 #include "source/source.h"
 
-enum { MATRIX_COLUMNS_MAX = 2 };
+enum { MATRIX_COLUMNS_MAX = 32 };
 
 struct matrix_column {
-    const char *name;    /* static */
+    const char *name;    /* borrowed until the reader is made */
     char format;         /* of an element: c C s S i I l L e f g as in the C interface; b: a byte for each, 0 or not */
     bool is_list;
     uint64_t width;      /* elements of a row */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GREBE_GREBE_GRAPH_PARTS_H
+#define GREBE_GREBE_GRAPH_PARTS_H
+
+/* The parts of a graph that are rows (source_graph.h), and their values by row. */
+
+#include "graph/graph_dataset.h"
+#include "source/matrix_reader.h"
+
+enum graph_part_kind { GRAPH_PART_FEATURE, GRAPH_PART_EDGES, GRAPH_PART_NODES, GRAPH_PART_SET };
+
+struct graph_part {
+    enum graph_part_kind kind;
+    size_t i;           /* feature, type, or task */
+    size_t set, member; /* of a task */
+};
+
+/** The k-th part and its name; false: beyond the last. */
+bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[400]);
+/** GREBE_ENOTFOUND names what there is, and what may have been meant; GREBE_EINVAL: name is NULL. */
+grebe_status graph_part_find(const grebe_graph *g, const char *path, const char *name, struct graph_part *out,
+                             grebe_error *err);
+
+/**
+ * Columns and rows of a part. m->file is owned by m->close(); it takes `graph` over on success.
+ *
+ * @return GREBE_OK; GREBE_ECORRUPT (edge ids); GREBE_ESCHEMA; GREBE_EUNSUPPORTED; GREBE_ELIMIT; GREBE_ENOMEM.
+ */
+grebe_status graph_part_matrix(grebe_graph *graph, const struct graph_part *part, struct matrix *m, grebe_error *err);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "grebe/source_graph.h"
+
+#include <string.h>
+
+#include "grebe/graph_parts.h"
+
+static bool is_there(struct io_store *store, const char *folder, size_t len, const char *entry)
+{
+    char path[4096];
+    struct io_info info;
+    const size_t n = strlen(entry);
+    if (len == 0 || len + n + 2 > sizeof path) {
+        return false;
+    }
+    memcpy(path, folder, len);
+    path[len] = '/';
+    memcpy(path + len + 1, entry, n + 1);
+    return io_stat(store, path, &info, NULL) == GREBE_OK && info.kind == IO_FILE;
+}
+
+static bool is_graph(struct io_store *store, const char *path, size_t len)
+{
+    return is_there(store, path, len, "preprocessed/metadata.yaml") || is_there(store, path, len, "metadata.yaml");
+}
+
+bool source_is_graph(struct io_store *store, const char *path) { return is_graph(store, path, strlen(path)); }
+
+const char *source_graph_part(struct io_store *store, const char *uri)
+{
+    for (const char *at = strchr(uri, '#'); at != NULL; at = strchr(at + 1, '#')) {
+        if (is_graph(store, uri, (size_t)(at - uri))) {
+            return at + 1;
+        }
+    }
+    return NULL;
+}
+
+static grebe_status part_open(struct io_store *store, const char *path, const struct file_hints *hints,
+                              struct format_reader **out, grebe_error *err)
+{
+    const grebe_allocator *a = store->ctx->a;
+    grebe_status st = GREBE_OK;
+    grebe_graph *g = NULL;
+    struct graph_part part;
+    struct matrix m = { 0 };
+    const char *name = source_graph_part(store, path);
+    (void)hints;
+    *out = NULL;
+    char *folder = str_copy_len(a, path, name == NULL ? strlen(path) : (size_t)(name - 1 - path));
+    if (folder == NULL) {
+        return mem_fail(err, strlen(path), path);
+    }
+    GREBE_TRY(grebe_graph_open(store->ctx, folder, &g, err));
+    GREBE_TRY(graph_part_find(g, folder, name, &part, err));
+    st = graph_part_matrix(g, &part, &m, err);
+    if (st != GREBE_OK) {
+        st = error_wrap(err, st, "%s", path);
+        goto out;
+    }
+    g = NULL; /* the rows have it */
+    st = matrix_reader_new(store->ctx, &graph_part_format, &m, out, err);
+    if (st != GREBE_OK) {
+        m.close(m.file);
+    }
+out:
+    grebe_graph_close(g);
+    str_free(a, folder);
+    return st;
+}
+
+static bool part_sniff(const unsigned char *head, size_t head_len, const unsigned char *tail, size_t tail_len)
+{
+    (void)head;
+    (void)head_len;
+    (void)tail;
+    (void)tail_len;
+    return false; /* a folder, found by its files */
+}
+
+static const char *const no_extensions[] = { NULL };
+
+const struct file_format graph_part_format = {
+    .name = "graph",
+    .extensions = no_extensions,
+    .sniff = part_sniff,
+    .open = part_open,
+};
