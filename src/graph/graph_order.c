@@ -37,35 +37,67 @@ static void twister_refill(struct twister *t)
     t->at = 0;
 }
 
-static inline uint32_t twister_next(struct twister *t)
+static inline uint32_t temper(uint32_t x)
 {
-    if (t->at == WORDS) {
-        twister_refill(t);
-    }
-    uint32_t x = t->words[t->at++];
     x ^= x >> 11;
     x ^= x << 7 & UINT32_C(0x9d2c5680);
     x ^= x << 15 & UINT32_C(0xefc60000);
     return x ^ x >> 18;
 }
 
+static inline uint32_t twister_next(struct twister *t)
+{
+    if (t->at == WORDS) {
+        twister_refill(t);
+    }
+    return temper(t->words[t->at++]);
+}
+
+/* All words of the next state as they are given out. */
+static void twister_block(struct twister *t, uint32_t *out)
+{
+    twister_refill(t);
+    for (unsigned i = 0; i < WORDS; i++) {
+        out[i] = temper(t->words[i]);
+    }
+    t->at = WORDS;
+}
+
+/* n is below 2^28: a block of numbers at a time, each step a loop that the compiler can widen. */
+static void shuffle_blocks(struct twister *t, int32_t n, int32_t *order)
+{
+    uint32_t x[WORDS];
+    for (int32_t first = 0; first < n - 1; first += WORDS) {
+        int32_t count = n - 1 - first < WORDS ? n - 1 - first : WORDS;
+        twister_block(t, x);
+        for (int32_t i = 0; i < count; i++) {
+            /* x % left. The quotient is exact when cut: it misses the next whole number by at least 1 / left, and float64 by less */
+            uint32_t left = (uint32_t)(n - first - i);
+            x[i] -= (uint32_t)((double)x[i] / (double)left) * left;
+        }
+        for (int32_t i = 0; i < count; i++) {
+            int32_t at = first + i, j = at + (int32_t)x[i], moved = order[at];
+            order[at] = order[j];
+            order[j] = moved;
+        }
+    }
+}
+
 void graph_order_shuffled_32(uint64_t seed, int32_t n, int32_t *order)
 {
     struct twister t;
     twister_seed(&t, (uint32_t)seed);
-    bool is_wide = (uint32_t)n >= UINT32_MAX / 20;
     for (int32_t i = 0; i < n; i++) {
         order[i] = i;
     }
+    if ((uint32_t)n < UINT32_MAX / 20) {
+        shuffle_blocks(&t, n, order);
+        return;
+    }
     for (int32_t i = 0; i < n - 1; i++) {
         uint64_t x = twister_next(&t);
-        if (is_wide) {
-            x = x << 32 | twister_next(&t);
-            x %= (uint64_t)(n - i);
-        } else {
-            x = (uint32_t)x % (uint32_t)(n - i);
-        }
-        int32_t j = i + (int32_t)x, moved = order[i];
+        x = x << 32 | twister_next(&t);
+        int32_t j = i + (int32_t)(x % (uint64_t)(n - i)), moved = order[i];
         order[i] = order[j];
         order[j] = moved;
     }

@@ -4,6 +4,7 @@
 #include "grebe/graph_sample.h"
 
 #include "graph/graph_dataset.h"
+#include "graph/graph_order.h"
 #include "graph/graph_rows.h"
 #include "graph_case.h"
 
@@ -526,6 +527,85 @@ static void test_graph_rows__many__every_way_the_same(void **state)
     free(out);
 }
 
+/* What is written past the caches, and what cannot be because of where it begins or of its length. */
+static void test_graph_rows__larger_than_the_caches__the_same(void **state)
+{
+    enum { ROWS = 3000, READ = 250000 };
+    int64_t *values = calloc(ROWS * 6, sizeof *values), *ids = calloc(READ, sizeof *ids);
+    unsigned char *out = aligned_alloc(64, READ * 48 + 64);
+    uint64_t seed = 9;
+    (void)state;
+    for (int64_t i = 0; i < ROWS * 6; i++) {
+        values[i] = (int64_t)test_random(&seed);
+    }
+    for (int64_t i = 0; i < READ; i++) {
+        ids[i] = (int64_t)(test_random(&seed) % ROWS);
+    }
+    for (uint64_t width = 5; width <= 6; width++) {
+        struct tensor t = { .type = ARRAY_I64, .rank = 2, .shape = { ROWS, width }, .strides = { 6, 1 }, .n_values = ROWS * width,
+                            .data = (const unsigned char *)values, .is_packed = width == 6 };
+        for (size_t offset = 0; offset <= 8; offset += 8) {
+            for (int how = 0; how < 4; how++) { /* threads, by page */
+                memset(out, 0, READ * 48 + 64);
+                assert_ok(graph_rows_gather(ctx, &t, ids, READ, how >= 2, how % 2 == 0 ? 1 : 3, out + offset, &err));
+                for (int64_t i = 0; i < READ; i++) {
+                    assert_memory_equal(out + offset + (size_t)i * width * 8, values + ids[i] * 6, width * 8);
+                }
+                assert_int_equal(out[offset + READ * width * 8], 0);
+            }
+        }
+    }
+    free(values);
+    free(ids);
+    free(out);
+}
+
+/* A block of numbers at a time, or one after another: the same orders, at every length around that of a block. */
+static void test_graph_order__of_32_and_64_bits__the_same(void **state)
+{
+    enum { MOST = 100000 };
+    static const int32_t lengths[] = { 1, 2, 3, 623, 624, 625, 626, 1248, 1249, 1250, MOST };
+    int32_t *narrow = calloc(MOST, sizeof *narrow);
+    int64_t *wide = calloc(MOST, sizeof *wide);
+    (void)state;
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            graph_order_shuffled_32(seed * 1000003, lengths[k], narrow);
+            graph_order_shuffled(seed * 1000003, lengths[k], wide);
+            for (int32_t i = 0; i < lengths[k]; i++) {
+                assert_int_equal(narrow[i], wide[i]);
+            }
+        }
+    }
+    free(narrow);
+    free(wide);
+}
+
+/* Rows of one and of two numbers, of arrays with gaps. */
+static void test_graph_rows__numbers__the_same(void **state)
+{
+    enum { ROWS = 700, READ = 9000 };
+    int32_t values[ROWS * 5], out[READ * 4];
+    int64_t *ids = calloc(READ, sizeof *ids);
+    uint64_t seed = 10;
+    (void)state;
+    for (int i = 0; i < ROWS * 5; i++) {
+        values[i] = (int32_t)test_random(&seed);
+    }
+    for (int64_t i = 0; i < READ; i++) {
+        ids[i] = (int64_t)(test_random(&seed) % ROWS);
+    }
+    for (uint64_t width = 1; width <= 4; width++) {
+        struct tensor t = { .type = ARRAY_I32, .rank = 2, .shape = { ROWS, width }, .strides = { 5, 1 }, .n_values = ROWS * width,
+                            .data = (const unsigned char *)values };
+        assert_ok(graph_rows_gather(ctx, &t, ids, READ, false, 1, out, &err));
+        for (int64_t i = 0; i < READ; i++) {
+            assert_memory_equal(out + (size_t)i * width, values + ids[i] * 5, width * 4);
+        }
+    }
+    free(ids);
+}
+
 static void test_graph_loader__allocations_fail__no_leak(void **state)
 {
     grebe_graph *g = open_set("hetero_mix");
@@ -582,6 +662,9 @@ int main(void)
         cmocka_unit_test(test_graph_loader__link_seeds_with_times__each_end_has_that_of_its_pair),
         cmocka_unit_test(test_graph_rows__ids_that_are_none__refused),
         cmocka_unit_test(test_graph_rows__many__every_way_the_same),
+        cmocka_unit_test(test_graph_rows__larger_than_the_caches__the_same),
+        cmocka_unit_test(test_graph_rows__numbers__the_same),
+        cmocka_unit_test(test_graph_order__of_32_and_64_bits__the_same),
         cmocka_unit_test(test_graph_loader__allocations_fail__no_leak),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
