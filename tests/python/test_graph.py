@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """grebe.graph: checking, preprocessing, arrays of an opened graph, rows of features, sampling; and what is refused."""
 
+import gc
 import os
 import shutil
 
@@ -221,6 +222,27 @@ def test_epochs(karate, folder, threads):
     assert len({tuple(o) for o in orders}) == 3
     loader.epoch = 0
     assert np.concatenate([b.items[None]["seeds"] for b in loader]).tolist() == orders[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_arrays_outlive_batch_and_loader(karate, threads):
+    """Arrays are views of a batch's memory, which serves other batches once nothing holds it."""
+    degrees = karate.features["degrees"].values
+    loader = karate.loader("club", "train", [3, 5], batch_size=2, shuffle=True, seed=1, features=["degrees"], threads=threads)
+    kept = []
+    for i, b in enumerate(loader):
+        if i % 3 == 0:  # the others give their memory back
+            kept.append((b.nodes, b.nodes.copy(), b.features["degrees"], b.layers[0].relations, [r.copy() for r in b.layers[0].relations]))
+    for _ in loader:
+        pass
+    sampled = [karate.sample_neighbors([3, 33], [3], layer_seed=s).nodes for s in range(20)]
+    del loader, b
+    gc.collect()
+    for nodes, copy, rows, relations, copies in kept:
+        assert (nodes == copy).all() and (rows == degrees[copy]).all() and not rows.flags.writeable
+        assert all((r == c).all() for r, c in zip(relations, copies))
+    again = [karate.sample_neighbors([3, 33], [3], layer_seed=s).nodes for s in range(20)]
+    assert all((a == b).all() for a, b in zip(sampled, again))
 
 
 def test_epochs_without_sampling(karate, folder):
