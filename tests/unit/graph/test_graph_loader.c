@@ -83,13 +83,16 @@ static void test_graph_loader__any_threads_and_ahead__the_same_batches(void **st
     (void)state;
     for (size_t k = 0; k < 3; k++) {
         grebe_graph *g = open_set(names[k]);
-        for (int method = 0; method < 2; method++) {
+        for (int method = 0; method < 4; method++) { /* neighbours; layers, which may depend on one another, as batches may */
             grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
             grebe_graph_loader_options o = GREBE_GRAPH_LOADER_OPTIONS_INIT;
             struct epochs one, many;
             s.fanouts = two_three;
             s.n_layers = 2;
             s.method = method == 0 ? GREBE_GRAPH_NEIGHBORS : GREBE_GRAPH_LAYER;
+            s.with_replacement = method == 2;
+            s.layer_dependency = method == 3;
+            s.batch_dependency = method == 3 ? 4 : 0;
             o.sampling = &s;
             o.batch_size = 2;
             o.is_shuffled = true;
@@ -109,6 +112,45 @@ static void test_graph_loader__any_threads_and_ahead__the_same_batches(void **st
         }
         grebe_graph_close(g);
     }
+}
+
+/* With all layers and batches alike, a seed that comes again has the same neighbours; that is of layers alone. */
+static void test_graph_sampler__dependency__of_layers_alone(void **state)
+{
+    static const int64_t fanouts[] = { 2, 2 };
+    grebe_graph *g = open_set("homo_attr");
+    grebe_graph_sampling s = GREBE_GRAPH_SAMPLING_INIT;
+    grebe_graph_sampler *sampler;
+    const grebe_graph_batch *b;
+    int64_t ids[] = { 0, 0 }, n_alike = 0, before[2] = { -1, -1 };
+    grebe_graph_seeds seeds = { NULL, ids, 2, NULL };
+    (void)state;
+    s.fanouts = fanouts;
+    s.n_layers = 2;
+    s.batch_dependency = 50;
+    assert_fails(grebe_graph_sampler_new(g, &s, 1, &sampler, &err), GREBE_EINVAL, "layer-dependent");
+    s.batch_dependency = 0;
+    s.layer_dependency = true;
+    assert_fails(grebe_graph_sampler_new(g, &s, 1, &sampler, &err), GREBE_EINVAL, "layer-dependent");
+    s.method = GREBE_GRAPH_LAYER;
+    s.batch_dependency = 50;
+    assert_ok(grebe_graph_sampler_new(g, &s, 1, &sampler, &err));
+    for (uint64_t i = 0; i < 400; i++) {
+        grebe_graph_relation near, far;
+        assert_ok(grebe_graph_sampler_run(sampler, &seeds, 1, 100 + i, &b, &err));
+        grebe_graph_batch_relation(b, 1, 0, &near);
+        grebe_graph_batch_relation(b, 0, 0, &far);
+        assert_true(near.n_edges == 4 && near.indptr[1] == 2 && far.indptr[1] == 2);
+        assert_memory_equal(near.edges, near.edges + 2, 2 * sizeof(int64_t));
+        assert_memory_equal(near.edges, far.edges, 2 * sizeof(int64_t)); /* the seed is a column of both layers */
+        n_alike += near.edges[0] == before[0] && near.edges[1] == before[1];
+        memcpy(before, near.edges, sizeof before);
+    }
+    if (n_alike < 300 || n_alike > 395) {
+        fail_msg("%d of 399 runs as the one before", (int)n_alike);
+    }
+    grebe_graph_sampler_free(sampler);
+    grebe_graph_close(g);
 }
 
 static void test_graph_loader__broken_off__the_same_epoch_again(void **state)
@@ -651,6 +693,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_loader__any_threads_and_ahead__the_same_batches),
+        cmocka_unit_test(test_graph_sampler__dependency__of_layers_alone),
         cmocka_unit_test(test_graph_loader__broken_off__the_same_epoch_again),
         cmocka_unit_test(test_graph_batch_keep__loader_goes_on__untouched),
         cmocka_unit_test(test_graph_batch_keep__sampler_goes_on__untouched),

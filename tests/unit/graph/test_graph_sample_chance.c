@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws against the probabilities of tests/data/graphbolt/facts.json: a right sampler stays below the bound of one in a million. */
 
+#include <math.h>
+
 #include "graph_case.h"
 
 #include "graph/graph_random.h"
@@ -78,11 +80,17 @@ static double number(const struct json_value *v, const char *key)
     return x;
 }
 
+/* No fewer than 10^5: what is expected does not depend on their number. */
+static double draws_of(const struct json_value *fact)
+{
+    return fmax(number(fact, "draws"), 1e5);
+}
+
 /* Counts of one fact: of neighbours, or of whole subsets. */
 static void draw(struct star *s, const struct json_value *fact, bool by_subset, int64_t *counts)
 {
     const char *kind = json_get(fact, "kind")->text;
-    int64_t fanout = (int64_t)number(fact, "fanout"), draws = (int64_t)number(fact, "draws");
+    int64_t fanout = (int64_t)number(fact, "fanout"), draws = (int64_t)draws_of(fact);
     int64_t degree = (int64_t)number(fact, "degree"), node = 0;
     struct graph_sampling how = { .fanouts = &fanout, .n_fanouts = 1, .with_replacement = strstr(kind, "with replacement") != NULL,
                                   .is_by_source = strstr(kind, "layer-dependent") != NULL,
@@ -102,13 +110,33 @@ static void draw(struct star *s, const struct json_value *fact, bool by_subset, 
     }
 }
 
+/* How often each neighbour is in a subset: within three standard deviations of what sampling one after another gives exactly. */
+static void check_inclusion(const struct json_value *fact, const struct json_value *subsets, const int64_t *counts, double draws)
+{
+    const struct json_value *expected = json_get(fact, "inclusion_probability");
+    int64_t found[16] = { 0 };
+    assert_true(expected->n <= 16);
+    for (size_t i = 0; i < subsets->n; i++) {
+        struct graph_array v = ints(&subsets->items[i]);
+        for (int64_t j = 0; j < v.n; j++) {
+            found[v.v[j]] += counts[subset_rank(v.v, v.n, (int64_t)expected->n)];
+        }
+        free_ints(&v);
+    }
+    for (size_t i = 0; i < expected->n; i++) {
+        double p = 0;
+        assert_true(json_double(&expected->items[i], &p));
+        assert_true(fabs((double)found[i] - draws * p) <= 3 * sqrt(draws * p * (1 - p)));
+    }
+}
+
 static void check_fact(const struct json_value *fact)
 {
     const char *kind = json_get(fact, "kind")->text;
     const struct json_value *weights = json_get(fact, "weights"), *expected = json_get(fact, "expected_probability");
     const struct json_value *subsets = json_get(fact, "subsets");
     int64_t degree = (int64_t)number(fact, "degree"), fanout = (int64_t)number(fact, "fanout");
-    double draws = number(fact, "draws"), statistic = 0, freedom = number(fact, "degrees_of_freedom");
+    double draws = draws_of(fact), statistic = 0, freedom = number(fact, "degrees_of_freedom");
     bool by_subset = strstr(kind, "subset") != NULL, is_inclusion = strstr(kind, "inclusion") != NULL;
     int64_t n_cells = !by_subset ? degree : subsets != NULL ? (int64_t)subsets->n : (int64_t)freedom + 1;
     int64_t *counts = calloc(4096, sizeof *counts);
@@ -131,6 +159,9 @@ static void check_fact(const struct json_value *fact)
         }
         double off = (double)counts[cell] - n * p;
         statistic += off * off / (n * p * (is_inclusion ? 1.0 - p : 1.0));
+    }
+    if (subsets != NULL) {
+        check_inclusion(fact, subsets, counts, draws);
     }
     if (is_inclusion) {
         statistic *= (double)(degree - 1) / (double)degree;
