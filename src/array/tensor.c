@@ -248,7 +248,8 @@ grebe_status tensor_read_i64(const struct tensor *t, uint64_t begin, uint64_t n,
             reverse(bytes, width);
         }
         if (!integer_of(t->type, bytes, &dst[i])) {
-            st = GREBE_FAIL(err, GREBE_ESCHEMA, "value %llu: expected at most 2^63 - 1", (unsigned long long)(begin * each + i));
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "value %llu is %llu: expected at most 2^63 - 1", (unsigned long long)(begin * each + i),
+                            (unsigned long long)dst[i]);
         }
     }
     return st;

@@ -252,6 +252,36 @@ static void test_npy__layouts_and_versions__are_read(void **state)
     assert_fails(preprocess(f, NULL, &err), GREBE_ECORRUPT, "e.npy");
 }
 
+/* Integers that no id can be, and types that are no integers. */
+static void test_npy__what_is_no_node__refused(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    const uint64_t beyond[] = { 0, 2, 1, UINT64_C(1) << 63 };
+    const int64_t below[] = { 0, -1, 1, 3 };
+    static const char *const others[] = { "|O", "|b1", "<f2", "<c8", "<U2", "|V8", "[('a', '<i4')]" };
+    put_text(f, "metadata.yaml", "graph:\n  nodes: [{num: 4}]\n  edges: [{format: numpy, path: e.npy}]\n");
+    put_npy(f, "e.npy", "<u8", "(2, 2)", false, 1, beyond, sizeof beyond);
+    assert_fails(preprocess(f, NULL, &err), GREBE_ESCHEMA, "e.npy: row 1, from edge 0 on: value 1 is 9223372036854775808");
+    put_npy(f, "e.npy", "<i8", "(2, 2)", false, 1, below, sizeof below);
+    assert_fails(preprocess(f, NULL, &err), GREBE_ECORRUPT, "e.npy: row 0, edge 1: node -1, the bound is 4");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        put_npy(f, "e.npy", others[i], "(2, 2)", false, 1, beyond, sizeof beyond);
+        grebe_status st = preprocess(f, NULL, &err);
+        if (st == GREBE_OK || strstr(err.message, "e.npy") == NULL) {
+            fail_msg("%s: status %d, %s", others[i], (int)st, err.message);
+        }
+    }
+    static const char *const shapes[] = { "(4,)", "(2, 1, 2)", "(2, 3)", "(3, 2)" };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        put_npy(f, "e.npy", "<i8", shapes[i], false, 1, below, sizeof below);
+        grebe_status st = preprocess(f, NULL, &err);
+        if (st == GREBE_OK || strstr(err.message, "e.npy") == NULL) {
+            fail_msg("%s: status %d, %s", shapes[i], (int)st, err.message);
+        }
+    }
+}
+
 /* Offsets of types are added in 64 bits, whatever the file has. */
 static void test_npy__narrow_ids_behind_large_offsets__do_not_wrap(void **state)
 {
@@ -339,6 +369,7 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_csv__a_large_file__is_read_by_blocks, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__layouts_and_versions__are_read, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_npy__what_is_no_node__refused, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__narrow_ids_behind_large_offsets__do_not_wrap, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_torch__a_tensor_of_two_rows__is_read, fixture_set_up, fixture_tear_down),
