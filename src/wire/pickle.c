@@ -561,9 +561,10 @@ grebe_status pickle_parse(struct arena *ar, const char *name, const void *bytes,
     struct machine m = { .ar = ar, .name = name, .p = bytes, .len = len, .allows = allows, .arg = arg, .err = err };
     struct pickle_value *top = NULL;
     *out = NULL;
-    for (;;) {
+    grebe_status st = grow(&m, &m.stack, &m.stack_capacity, 1); /* an address even of no values */
+    while (st == GREBE_OK) {
         m.op_at = m.at;
-        grebe_status st = need(&m, 1);
+        st = need(&m, 1);
         if (st != GREBE_OK) {
             return st;
         }
@@ -572,11 +573,8 @@ grebe_status pickle_parse(struct arena *ar, const char *name, const void *bytes,
             break;
         }
         st = step(&m, op);
-        if (st != GREBE_OK) {
-            return st;
-        }
     }
-    grebe_status st = pop(&m, &top);
+    st = st == GREBE_OK ? pop(&m, &top) : st;
     if (st == GREBE_OK && m.n_stack != 0) {
         st = fail(&m, GREBE_ECORRUPT, "values are left on the stack");
     }
