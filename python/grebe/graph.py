@@ -86,6 +86,7 @@ class Feature:
 
     def __init__(self, handle, i, threads):
         self._handle, self._i, self._threads = handle, i, threads
+        self._row = None  # shape and type of a row, once the file is open
         self.domain, self.type, self.name, self.is_in_memory, metadata = handle.feature(i)
         self.metadata = json.loads(metadata) if metadata else {}
 
@@ -109,11 +110,13 @@ class Feature:
     def read(self, ids=None):
         """Rows by id, which may repeat, in that order, as a new array; None: all of them. Raises InvalidArgument for an id that is none."""
         import numpy as np
-        values = self.values
         if ids is None:
-            return values.copy()
+            return self.values.copy()
+        if self._row is None:
+            self._row = self.shape[1:], self.values.dtype
+        shape, dtype = self._row
         ids = _ids(ids)
-        out = np.empty((len(ids),) + values.shape[1:], values.dtype)
+        out = np.empty((len(ids),) + shape, dtype)
         self._handle.feature_read(self._i, ids, self._threads, out.reshape(-1).view(np.uint8))
         return out
 

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 
-enum { BLOCK_ROWS = 4096, AHEAD = 16, PAGE_BYTES = 4096, STREAM_BYTES = 8 << 20 };
+enum { BLOCK_BYTES = 1 << 17, AHEAD = 16, PAGE_BYTES = 4096, STREAM_BYTES = 8 << 20, ORDERED_ROWS = 512 };
 
 size_t graph_row_bytes(const struct tensor *t)
 {
@@ -28,8 +28,9 @@ struct gather {
     int64_t n;
     size_t row_bytes, stride; /* stride: between rows in the array */
     bool is_plain;            /* a row is a run of bytes in our order */
-    bool is_streamed;         /* past the caches */
+    bool is_passing, is_streamed; /* read, written past the caches; the latter with the former */
     unsigned char *dst;
+    int64_t block_rows;
 };
 
 /* Values of one row lie one behind the other. */
@@ -71,8 +72,8 @@ static bool gather_numbers(const struct gather *g, int64_t begin, int64_t end)
 }
 
 /*
- * What is larger than the caches is not there any more when it is used: written past them, it need not be read before. Measured with
- * rows of 400 bytes, together with prefetches that leave the caches alone: 5.0 GB/s in the place of 3.4.
+ * Rows of what is larger than the caches are read past them, and what is larger than the caches is written past them, so that it need
+ * not be read before. Rows of 400 bytes out of 400 MB, one thread: 3.9 and 4.9 GB/s for 1,024 rows, 3.2 and 4.6 for 300,000.
  */
 static bool can_stream(const struct gather *g)
 {
@@ -103,47 +104,64 @@ static inline void end_stream(void)
 #endif
 }
 
-static void stream_block(const struct gather *g, int64_t begin, int64_t end)
+static inline const unsigned char *row_at(const struct gather *g, int64_t i)
 {
-    size_t lines = g->row_bytes < 1024 ? g->row_bytes : 1024;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = g->order == NULL ? i : g->order[i], later = i + AHEAD < end ? i + AHEAD : i;
-        const unsigned char *ahead = g->t->data + (size_t)g->ids[g->order == NULL ? later : g->order[later]] * g->stride;
-        for (size_t j = 0; j < lines; j += 64) {
-            __builtin_prefetch(ahead + j, 0, 0);
+    return g->t->data + (size_t)g->ids[g->order == NULL ? i : g->order[i]] * g->stride;
+}
+
+static inline void prefetch_row(const unsigned char *row, size_t n, bool is_passing)
+{
+    for (size_t j = 0; j < n; j += 64) {
+        if (is_passing) {
+            __builtin_prefetch(row + j, 0, 0);
+        } else {
+            __builtin_prefetch(row + j);
         }
-        stream_row(g->dst + (size_t)at * g->row_bytes, g->t->data + (size_t)g->ids[at] * g->stride, g->row_bytes);
     }
-    end_stream();
+}
+
+/* Expanded for each of the two, which are constants. */
+static inline void gather_rows(const struct gather *g, int64_t begin, int64_t end, bool is_passing, bool is_streamed)
+{
+    size_t n = g->row_bytes, lines = n < 1024 ? n : 1024; /* beyond, the processor goes on by itself */
+    for (int64_t i = begin; i < min_i64(begin + AHEAD, end); i++) {
+        prefetch_row(row_at(g, i), lines, is_passing);
+    }
+    for (int64_t i = begin; i < end; i++) {
+        unsigned char *dst = g->dst + (size_t)(g->order == NULL ? i : g->order[i]) * n;
+        if (i + AHEAD < end) {
+            prefetch_row(row_at(g, i + AHEAD), lines, is_passing);
+        }
+        if (is_streamed) {
+            stream_row(dst, row_at(g, i), n);
+        } else {
+            memcpy(dst, row_at(g, i), n);
+        }
+    }
+    if (is_streamed) {
+        end_stream();
+    }
 }
 
 static grebe_status gather_block(void *arg, size_t block, grebe_error *err)
 {
     const struct gather *g = arg;
-    int64_t begin = (int64_t)block * BLOCK_ROWS, end = min_i64(begin + BLOCK_ROWS, g->n);
-    size_t lines = g->row_bytes < 1024 ? g->row_bytes : 1024; /* beyond, the processor goes on by itself */
-    if (g->is_plain && g->order == NULL && gather_numbers(g, begin, end)) {
-        return GREBE_OK;
-    }
-    if (g->is_streamed) {
-        stream_block(g, begin, end);
-        return GREBE_OK;
-    }
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = g->order == NULL ? i : g->order[i], later = i + AHEAD < end ? i + AHEAD : i;
-        unsigned char *dst = g->dst + (size_t)at * g->row_bytes;
-        if (!g->is_plain) {
-            grebe_status st = tensor_read(g->t, (uint64_t)g->ids[at], 1, dst, err);
+    int64_t begin = (int64_t)block * g->block_rows, end = min_i64(begin + g->block_rows, g->n);
+    if (!g->is_plain) {
+        for (int64_t i = begin; i < end; i++) {
+            grebe_status st = tensor_read(g->t, (uint64_t)g->ids[i], 1, g->dst + (size_t)i * g->row_bytes, err);
             if (st != GREBE_OK) {
                 return st;
             }
-            continue;
         }
-        const unsigned char *ahead = g->t->data + (size_t)g->ids[g->order == NULL ? later : g->order[later]] * g->stride;
-        for (size_t j = 0; j < lines; j += 64) {
-            __builtin_prefetch(ahead + j);
-        }
-        memcpy(dst, g->t->data + (size_t)g->ids[at] * g->stride, g->row_bytes);
+    } else if (g->order == NULL && gather_numbers(g, begin, end)) {
+        return GREBE_OK;
+    } else if (!g->is_passing) {
+        gather_rows(g, begin, end, false, false);
+    } else if (!g->is_streamed) {
+        gather_rows(g, begin, end, true, false);
+    } else {
+        gather_rows(g, begin, end, true, true);
     }
     return GREBE_OK;
 }
@@ -210,8 +228,10 @@ grebe_status graph_rows_gather(grebe_context *ctx, const struct tensor *t, const
     if (n == 0 || g.row_bytes == 0) {
         goto out;
     }
-    g.is_streamed = can_stream(&g);
-    if (by_page && g.is_plain && n > BLOCK_ROWS / 8 && n <= UINT32_MAX) {
+    g.is_passing = t->shape[0] > STREAM_BYTES / g.row_bytes;
+    g.is_streamed = g.is_passing && can_stream(&g);
+    g.block_rows = (int64_t)max_size(BLOCK_BYTES / g.row_bytes, 64);
+    if (by_page && g.is_plain && n > ORDERED_ROWS && n <= UINT32_MAX) {
         orders = mem_alloc(ctx->a, (size_t)n * 2 * sizeof *orders);
         if (orders == NULL) {
             st = mem_fail(err, (size_t)n * 2 * sizeof *orders, "the order of rows");
@@ -220,7 +240,7 @@ grebe_status graph_rows_gather(grebe_context *ctx, const struct tensor *t, const
         GREBE_TRY(order_by_page(ctx->a, &g, orders, orders + n, &order, err));
         g.order = order;
     }
-    st = parallel_for(threads > 1 ? ctx->pool : NULL, threads, (size_t)((n + BLOCK_ROWS - 1) / BLOCK_ROWS), gather_block, &g, NULL, err);
+    st = parallel_for(threads > 1 ? ctx->pool : NULL, threads, (size_t)((n + g.block_rows - 1) / g.block_rows), gather_block, &g, NULL, err);
 out:
     mem_free(ctx->a, orders, (size_t)n * 2 * sizeof *orders);
     return st;

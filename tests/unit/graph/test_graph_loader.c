@@ -572,7 +572,7 @@ static void test_graph_rows__many__every_way_the_same(void **state)
 /* What is written past the caches, and what cannot be because of where it begins or of its length. */
 static void test_graph_rows__larger_than_the_caches__the_same(void **state)
 {
-    enum { ROWS = 3000, READ = 250000 };
+    enum { ROWS = 200000, READ = 250000 };
     int64_t *values = calloc(ROWS * 6, sizeof *values), *ids = calloc(READ, sizeof *ids);
     unsigned char *out = aligned_alloc(64, READ * 48 + 64);
     uint64_t seed = 9;
