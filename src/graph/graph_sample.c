@@ -8,7 +8,7 @@
 #include "graph/graph_random.h"
 #include "graph/graph_types.h"
 
-enum { BLOCK_NODES = 1024, AHEAD = 24, PREFETCH_EDGES = 128 };
+enum { BLOCK_NODES = 512, AHEAD = 24, PREFETCH_EDGES = 128 };
 
 /*
  * One call, in two rounds of blocks: where the edges of each node are and how many it may give at most, then which it gives. Each node
