@@ -265,9 +265,13 @@ class Dataset:
         """{name: array}: "_ORIGINAL_EDGE_ID", weights, times, …, in the order of the edges here."""
         return self._attributes(True)
 
-    def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None):
-        """What sample_neighbors() does, prepared: options are checked once. Not for several threads at a time."""
-        return Sampler(self, fanouts, replace, method, probs, self._threads if threads is None else threads)
+    def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None, layer_dependency=False, batch_dependency=1):
+        """What sample_neighbors() does, prepared: options are checked once. Not for several threads at a time.
+
+        Of method "labor": layer_dependency gives all layers the same random numbers; batch_dependency n lets n runs whose layer_seed are
+        numbers in succession go over from one seed to the next, so that each picks nearly what the one before has picked."""
+        how = _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency)
+        return Sampler(self, how, self._threads if threads is None else threads)
 
     def sample_neighbors(self, seeds, fanouts, *, replace=False, method="neighbors", probs=None, layer_seed=0):
         """Sample neighbours of seeds hop by hop.
@@ -310,30 +314,37 @@ class Dataset:
 
     def loader(self, task, set="train", fanouts=None, *, batch_size, shuffle=False, drop_last=False, seed=0, features=(), replace=False,
                method="neighbors", probs=None, negative_ratio=0, exclude_seeds=False, rank=0, num_replicas=0, worker=0, num_workers=0,
-               cache_bytes=0, threads=None):
+               cache_bytes=0, threads=None, layer_dependency=False, batch_dependency=1, node_times=None, edge_times=None, window=None):
         """Batches of a set of a task (its name or number): "train", "validation" or "test". Each iteration is an epoch, in another order.
 
         fanouts: what sample_neighbors() takes; None: nothing is sampled. features: of nodes, by name or (domain, type, name), whose rows
         come with each batch; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of each pair of nodes.
-        rank, num_replicas, worker, num_workers: several processes share an epoch. The same seed gives the same batches on any number of
+        rank, num_replicas, worker, num_workers: several processes share an epoch. layer_dependency, batch_dependency: as of sampler().
+        node_times, edge_times: names of attributes; only what is older than the "timestamp" of the seed is sampled, and with a window what is
+        younger than that less the window. The same seed gives the same batches on any number of
         threads. Batches are made ahead by threads. Not for several threads at a time."""
         return Loader(self, self._set(task, set), fanouts, features, cache_bytes,
                       (operator.index(batch_size), shuffle, drop_last, seed, num_replicas, rank, num_workers, worker, negative_ratio,
                        exclude_seeds),
-                      (replace, method, probs), self._threads if threads is None else threads)
+                      (replace, method, probs, layer_dependency, batch_dependency, node_times, edge_times, window),
+                      self._threads if threads is None else threads)
 
     def __repr__(self):
         return f"<graph Dataset {self.name!r}: {self.num_nodes} nodes, {self.num_edges} edges, {len(self.features)} features>"
 
 
-def _sampling(fanouts, replace, method, probs):
+def _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, node_times=None, edge_times=None, window=None):
     import numpy as np
     if method not in _METHODS:
         raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
     fanouts = np.asarray(fanouts)
     if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
         raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
-    return np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method), replace, probs
+    batch_dependency = operator.index(batch_dependency)
+    if batch_dependency < 1:
+        raise ValueError(f"batch_dependency: expected a number from 1, found {batch_dependency}")
+    return (np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method), replace, probs, layer_dependency, batch_dependency,
+            node_times, edge_times, window is not None, 0 if window is None else operator.index(window))
 
 
 def _type_names(dataset):
@@ -343,9 +354,9 @@ def _type_names(dataset):
 class Sampler:
     """Made by Dataset.sampler()."""
 
-    def __init__(self, dataset, fanouts, replace, method, probs, threads):
+    def __init__(self, dataset, how, threads):
         self._types = _type_names(dataset)
-        self._sampler = _core.graph_sampler(dataset._handle, _sampling(fanouts, replace, method, probs), threads)
+        self._sampler = _core.graph_sampler(dataset._handle, how, threads)
 
     def run(self, seeds, layer_seed=0):
         """As Dataset.sample_neighbors()."""

@@ -121,7 +121,10 @@ PyObject *core_graph_ids(PyObject *batch, const int64_t *values, int64_t n);
 bool core_graph_append(PyObject *list, PyObject *item);
 /** ([nodes of each type], [([(rows, columns) of each node type], [(indptr, indices, edges) of each edge type]) of each layer]) */
 PyObject *core_graph_give(PyObject *batch, const grebe_graph *graph);
-/** Options of sampling from (fanouts: int64 buffer, layers, method, with replacement, weights or None). 0, or -1 and nothing held. */
+/**
+ * Options of sampling from (fanouts: int64 buffer, layers, method, with replacement, weights or None, layer dependency, batch dependency,
+ * times of nodes, of edges, or None, whether there is a window, window). 0, or -1 and nothing held.
+ */
 int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts);
 extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_batch_spec, core_graph_sampler_spec, core_graph_loader_spec;
 extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec, core_numbers_spec;

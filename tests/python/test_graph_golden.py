@@ -88,3 +88,49 @@ def test_numbers_of_nodes_and_edges(tmp_path):
 def test_a_single_named_type_has_types(tmp_path):
     g = open_case("one_named_type", tmp_path)
     assert list(g.node_types.values()) == [g.num_nodes] and list(g.edge_types.values()) == [g.num_edges]
+
+
+def star(tmp_path, n, **attributes):
+    """Node n with an edge from each other node; attributes of these edges."""
+    np.save(tmp_path / "e.npy", np.stack([np.arange(n), np.full(n, n)]))
+    text = f"graph:\n  nodes: [{{num: {n + 1}}}]\n  edges: [{{format: numpy, path: e.npy}}]\n"
+    for i, (name, values) in enumerate(attributes.items()):
+        np.save(tmp_path / f"{name}.npy", values)
+        text += ("" if i else "  feature_data:\n") + f"  - {{domain: edge, name: {name}, format: numpy, path: {name}.npy}}\n"
+    np.save(tmp_path / "seeds.npy", np.full(6, n))
+    np.save(tmp_path / "timestamp.npy", np.arange(6) * 20)
+    text += ("tasks:\n- name: t\n  train_set:\n  - data:\n    - {name: seeds, format: numpy, path: seeds.npy}\n"
+             "    - {name: timestamp, format: numpy, path: timestamp.npy}\n")
+    (tmp_path / "metadata.yaml").write_text(text)
+    grebe.graph.preprocess(tmp_path, include_original_edge_id=True)
+    return grebe.graph.open(tmp_path)
+
+
+def test_batches_that_depend_on_one_another(tmp_path):
+    """GraphBolt's test of batch_dependency: of 200 neighbours those of a batch and of the next are much the same, and they drift."""
+    g = star(tmp_path, 200)
+    sampler = g.sampler([5, 5], method="labor", layer_dependency=True, batch_dependency=100)
+    runs = [sampler.run([200], seed) for seed in range(300)]
+    near = [set(b.layers[1].relations[2].tolist()) for b in runs]
+    assert all(len(a & b) >= 3 for a, b in zip(near, near[1:]))
+    assert 20 < len(set().union(*near)) < 150
+    assert all(near[i] == set(b.layers[0].relations[2].tolist()) for i, b in enumerate(runs))
+    for bad in (dict(batch_dependency=2), dict(layer_dependency=True), dict(method="labor", batch_dependency=0)):
+        with pytest.raises((ValueError, grebe.InvalidArgument)):
+            g.sampler([5], **bad)
+
+
+def test_epochs_by_time(tmp_path):
+    times = np.random.default_rng(4).permutation(100)
+    g = star(tmp_path, 100, time=times)
+    for window in (None, 15):
+        n = 0
+        for batch in g.loader("t", fanouts=[-1], batch_size=4, edge_times="time", window=window):
+            indptr, _, edges = batch.layers[0].relations
+            for i in range(len(indptr) - 1):
+                at, found = 20 * n, sorted(times[edges[indptr[i]:indptr[i + 1]]])
+                assert found == list(range(0 if window is None else max(0, at - window + 1), min(at, 100)))
+                n += 1
+        assert n == 6
+    with pytest.raises(grebe.NotFound):
+        g.loader("t", fanouts=[-1], batch_size=4, node_times="nothing")
