@@ -40,6 +40,39 @@ static void test_graph_items__two_types__batches_cross_from_one_to_the_other(voi
     check_batches(true, 7, 4, true, shuffled, 2);
 }
 
+/* 103 items by one or four, in order or not, with or without a short last batch: numbers, and each item once. */
+static void test_graph_items__103_items__batches_of_every_shape(void **state)
+{
+    static const char *const names[] = { "seeds" };
+    struct graph_item_part part = { NULL, 103, NULL };
+    struct graph_items items = { names, 1, &part, 1 };
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        bool is_shuffled = (kind & 1) != 0, drop_last = (kind & 2) != 0, is_in_order = true;
+        int64_t batch_size = (kind & 4) != 0 ? 4 : 1, seen[103] = { 0 }, n = 0, last = -1;
+        int64_t n_wanted = batch_size == 1 ? 103 : drop_last ? 25 : 26;
+        struct graph_share share = { .batch_size = batch_size, .drop_last = drop_last };
+        struct graph_item_batch b;
+        struct graph_epoch e;
+        assert_ok(graph_epoch_begin(ctx, &items, share, is_shuffled, 3, &e, &err));
+        assert_ok(graph_item_batch_new(ctx, 1, &b, &err));
+        assert_int_equal(e.n_batches, n_wanted);
+        for (int64_t i = 0; i < e.n_batches; i++) {
+            assert_ok(graph_epoch_batch(&e, i, &b, &err));
+            assert_int_equal(b.rows[0].n, i == 25 && batch_size == 4 ? 3 : batch_size);
+            for (int64_t j = 0; j < b.rows[0].n; j++, n++) {
+                assert_true(b.rows[0].v[j] >= 0 && b.rows[0].v[j] < 103 && seen[b.rows[0].v[j]]++ == 0);
+                is_in_order = is_in_order && b.rows[0].v[j] == last + 1;
+                last = b.rows[0].v[j];
+            }
+        }
+        assert_int_equal(n, drop_last && batch_size == 4 ? 100 : 103);
+        assert_int_equal(is_in_order, !is_shuffled);
+        graph_item_batch_release(ctx, &b);
+        graph_epoch_end(&e);
+    }
+}
+
 /* Statistic of destinations against the bound of one in a million, and each source as often as it is asked for, in order. */
 static void test_graph_negatives__recorded_fact__destinations_are_uniform(void **state)
 {
@@ -86,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_items__two_types__batches_cross_from_one_to_the_other),
+        cmocka_unit_test(test_graph_items__103_items__batches_of_every_shape),
         cmocka_unit_test(test_graph_negatives__recorded_fact__destinations_are_uniform),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

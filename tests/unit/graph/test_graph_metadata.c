@@ -413,6 +413,37 @@ static void test_preprocess__in_memory__absent_null_and_misspelt(void **state)
     }
 }
 
+/* Folders that are none, or have no metadata; and edge features whose rows could not be found afterwards. */
+static void test_preprocess__paths_and_edge_ids__are_told(void **state)
+{
+    static const char text[] = "graph:\n  nodes: [{num: 4}]\n  edges: [{format: csv, path: e.csv}]\nfeature_data:\n"
+                               "- {domain: edge, name: x, format: numpy, path: x.npy}\n";
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    struct told *t = calloc(1, sizeof *t);
+    char path[700];
+    size_t n = 0;
+    assert_fails(grebe_graph_check(f->ctx, f->folder, NULL, &n, &err), GREBE_ENOTFOUND, "metadata.yaml");
+    snprintf(path, sizeof path, "%s/nowhere", f->folder);
+    assert_fails(grebe_graph_check(f->ctx, path, NULL, &n, &err), GREBE_ENOTFOUND, "nowhere");
+    assert_fails(grebe_graph_preprocess(f->ctx, path, NULL, NULL, &err), GREBE_ENOTFOUND, "nowhere");
+    put_file(f->folder, "e.csv", "0,1\n1,2\n2,3\n3,0\n", 16);
+    put_npy_floats(f, "x.npy");
+    put_file(f->folder, "metadata.yaml", text, sizeof text - 1);
+    snprintf(path, sizeof path, "%s/e.csv", f->folder);
+    assert_fails(grebe_graph_check(f->ctx, path, NULL, &n, &err), GREBE_EINVAL, "expected the folder of a data set");
+    o.on_problem = tell;
+    o.problem_arg = t;
+    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
+    assert_string_equal(t->text, "");
+    o.without_edge_ids = true;
+    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
+    assert_non_null(strstr(t->text, "cannot be found for sampled edges without original edge ids"));
+    assert_int_equal(t->n_errors, 0);
+    free(t);
+}
+
 static void test_yaml__scalars__are_those_of_python(void **state)
 {
     static const struct {
@@ -494,6 +525,7 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_preprocess__in_memory__absent_null_and_misspelt, fixture_set_up,
                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__paths_and_edge_ids__are_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_yaml__scalars__are_those_of_python),
         cmocka_unit_test_setup_teardown(test_yaml_dump__any_text__is_read_back, fixture_set_up, fixture_tear_down),
     };
