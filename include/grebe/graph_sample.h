@@ -82,7 +82,8 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_run(grebe_graph_samp
                                                                grebe_error *err);
 
 /**
- * Keep a batch beyond the next call to what gave it, which then makes the next in other memory.
+ * Keep a batch beyond the next call to what gave it, which then makes the next in other memory. Its arrays are the keeper's alone, who may
+ * write to them.
  *
  * @param batch The one that the last call gave, which was not kept yet; not to be used afterwards.
  * @param out   Owned, grebe_graph_batch_free() before its sampler or loader is freed. NULL on error, and batch is as it was.

@@ -111,7 +111,7 @@ PyObject *core_graph_open(PyObject *self, PyObject *args);
 PyObject *core_graph_sampler(PyObject *self, PyObject *args);
 PyObject *core_graph_negatives(PyObject *self, PyObject *args);
 PyObject *core_graph_loader(PyObject *self, PyObject *args);
-/** A view, which keeps its owner; None where there is no such array. */
+/** A view, which keeps its owner, and may be written to where that is a kept batch; None where there is no such array. */
 PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a);
 /** The batch that a call on owner gave, kept; what was kept; and numbers of its, a view that keeps it. */
 PyObject *core_graph_keep(PyObject *owner, const grebe_graph_batch *batch);

@@ -22,7 +22,8 @@ static const grebe_graph *graph_of(PyObject *self)
 
 struct graph_array {
     PyObject_HEAD
-    PyObject *owner; /* owned: keeps the memory where it is */
+    PyObject *owner;  /* owned: keeps the memory where it is */
+    bool is_readonly; /* of a mapped file; a batch is its holder's alone */
     const void *data;
     const char *format; /* struct module; bfloat16 as the 16 bits that it is */
     const char *type;   /* static */
@@ -56,6 +57,7 @@ PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a)
         return NULL;
     }
     out->owner = Py_NewRef(owner);
+    out->is_readonly = Py_TYPE(owner) != (PyTypeObject *)core.graph_batch_class;
     out->data = a->data;
     out->format = formats[f].format;
     out->type = formats[f].type;
@@ -83,11 +85,11 @@ static int array_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     struct graph_array *a = (struct graph_array *)self;
     view->obj = NULL;
-    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && a->is_readonly) {
         PyErr_SetString(PyExc_BufferError, "arrays of a graph are read-only");
         return -1;
     }
-    *view = (Py_buffer){ .buf = (void *)(uintptr_t)a->data, .obj = Py_NewRef(self), .len = a->len, .itemsize = a->itemsize, .readonly = 1 };
+    *view = (Py_buffer){ .buf = (void *)(uintptr_t)a->data, .obj = Py_NewRef(self), .len = a->len, .itemsize = a->itemsize, .readonly = a->is_readonly };
     view->ndim = a->ndim;
     view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)a->format : NULL;
     view->shape = (flags & PyBUF_ND) ? a->shape : NULL;

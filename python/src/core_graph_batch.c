@@ -46,7 +46,7 @@ const grebe_graph_batch *core_graph_kept(PyObject *batch)
 
 PyObject *core_graph_ids(PyObject *batch, const int64_t *values, int64_t n)
 {
-    static const int64_t none = 0;
+    static int64_t none; /* nothing of it is ever read or written */
     const uint64_t shape[] = { (uint64_t)n };
     const grebe_graph_array a = { "int64", sizeof *values, 1, shape, values == NULL ? &none : values };
     return core_graph_array(batch, &a);

@@ -181,7 +181,7 @@ static PyObject *give_part(const struct graph_loader *l, PyObject *batch, size_t
 /* Rows of a feature of nodes, as bytes. */
 static PyObject *give_rows(PyObject *batch, size_t fetch)
 {
-    static const unsigned char none = 0;
+    static unsigned char none; /* nothing of it is ever read or written */
     grebe_graph_rows r;
     grebe_error err = GREBE_ERROR_INIT;
     if (grebe_graph_batch_rows(core_graph_kept(batch), fetch, 0, &r, &err) != GREBE_OK) {
