@@ -178,6 +178,16 @@ static grebe_status fail_window(const struct codec_stream *s, size_t frame, greb
                       most, (unsigned long long)header.windowSize);
 }
 
+/* libzstd decodes a frame that lies in one piece without a look at its window; it is refused as in pieces. */
+static grebe_status check_window(const struct codec_stream *s, grebe_error *err)
+{
+    ZSTD_frameHeader header;
+    bool is_seen = ZSTD_getFrameHeader(&header, s->input + s->at, s->end - s->at) == 0;
+    return is_seen && header.frameType == ZSTD_frame && header.windowSize > 1ull << ZSTD_WINDOWLOG_LIMIT_DEFAULT
+               ? fail_window(s, s->at, err)
+               : GREBE_OK;
+}
+
 static grebe_status step_zstd(struct codec_stream *s, void *dst, size_t len, size_t *got,
                               grebe_error *err)
 {
@@ -233,6 +243,10 @@ grebe_status codec_stream_read(struct codec_stream *s, void *dst, size_t len, si
             continue;
         }
         size_t before = s->at;
+        st = s->id == CODEC_ZSTD && !s->is_inside ? check_window(s, err) : GREBE_OK;
+        if (st != GREBE_OK) {
+            return st;
+        }
         s->is_inside = true;
         st = s->id == CODEC_GZIP   ? step_gzip(s, dst, len, got, err)
              : s->id == CODEC_ZSTD ? step_zstd(s, dst, len, got, err)
