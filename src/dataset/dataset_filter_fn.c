@@ -50,7 +50,7 @@ static grebe_status run_part(void *arg, size_t i, grebe_error *err)
     struct map_job *j = k->j;
     grebe_status st = GREBE_OK;
     int64_t begin = 0, end = 0, n_table = dataset_table_num_rows(j->t.ds->table);
-    GREBE_TRY(map_job_path(j, k->i, &k->path, err));
+    GREBE_TRY(map_job_path(j, k->i, "", &k->path, err));
     const char *path = k->path.len > 0 ? (const char *)k->path.data : NULL;
     map_job_range(j, k->i, &begin, &end);
     if (map_job_finds(j, path)) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "dataset/map_merge.h"
+#include "dataset/map_beside.h"
 #include "dataset/rows_sink.h"
 
 /* What became of one part. */
@@ -10,10 +10,12 @@ struct part {
     struct map_job *j;
     int32_t i;
     int64_t nothing_row, something_row; /* a batch that gave nothing, or something; -1: none */
-    struct features *features;
+    struct features *features; /* of the result */
+    struct features *given;    /* of the file, when it has only the columns that the function gave; else NULL */
     struct rows_sink *sink;
-    struct buf pending, path; /* struct map_batch: before the types of all columns are known */
-    struct buf fingerprint;
+    int64_t n_put;
+    struct buf pending; /* struct map_batch: before the types of all columns are known */
+    struct buf path, path_beside, fingerprint;
     struct dataset_table *table; /* NULL: nothing */
 };
 
@@ -25,33 +27,118 @@ static void part_release(struct part *p)
     }
     buf_release(&p->pending);
     buf_release(&p->path);
+    buf_release(&p->path_beside);
     buf_release(&p->fingerprint);
     rows_sink_free(p->sink);
     features_free(p->features);
+    features_free(p->given);
     dataset_table_drop(p->table);
 }
 
 /* ---- batches into the part's file ---- */
 
-static grebe_status put_batch(struct part *p, struct map_batch *b, int64_t first_row, grebe_error *err)
+static int64_t part_begin(const struct part *p)
 {
-    struct feature_cast_options o = { .first_row = first_row };
-    struct ArrowArray cast = { 0 };
-    grebe_status st = features_cast(p->j->t.ds->ctx->a, p->features, &b->schema, &b->rows, &o, &cast, err);
-    return st == GREBE_OK ? rows_sink_put(p->sink, &cast, err) : st;
+    int64_t begin = 0, end = 0;
+    map_job_range(p->j, p->i, &begin, &end);
+    return begin;
 }
 
-/* The types are known: the file is begun, and what waited is written. */
-static grebe_status begin_sink(struct part *p, grebe_error *err)
+static const char *path_of(const struct buf *path)
+{
+    return path->len > 0 ? (const char *)path->data : NULL;
+}
+
+/* For whole rows (given NULL), or for the columns that the function gives. */
+static grebe_status open_sink(struct part *p, grebe_error *err)
+{
+    const struct map_job *j = p->j;
+    struct rows_writer_options o = { (const char *)p->fingerprint.data, j->t.o.writer_batch_rows, false, false };
+    return rows_sink_new(j->t.ds->ctx, path_of(p->given != NULL ? &p->path_beside : &p->path),
+                         p->given != NULL ? p->given : p->features, &o, &p->sink, err);
+}
+
+/* The file of the columns given is done: the table of both. */
+static grebe_status finish_beside(struct part *p, struct dataset_table **out, grebe_error *err)
+{
+    struct dataset_table *given = NULL;
+    struct features *features = NULL;
+    grebe_status st = rows_sink_finish(p->sink, &given, err);
+    if (st == GREBE_OK) {
+        st = map_beside_join(p->j, part_begin(p), p->n_put, given, p->given, &features, out, err);
+    }
+    if (st == GREBE_OK) {
+        features_free(p->features);
+        p->features = features;
+        features = NULL;
+    }
+    features_free(features);
+    dataset_table_drop(given);
+    return st;
+}
+
+/* A batch came that is not like those before: what was written of their columns becomes whole rows. */
+static grebe_status write_whole(struct part *p, grebe_error *err)
+{
+    enum { ROWS = 1000 };
+    struct dataset_table *before = NULL;
+    grebe_status st = finish_beside(p, &before, err);
+    rows_sink_free(p->sink);
+    p->sink = NULL;
+    features_free(p->given);
+    p->given = NULL;
+    st = st == GREBE_OK ? open_sink(p, err) : st;
+    for (int64_t row = 0; row < p->n_put && st == GREBE_OK; row += ROWS) {
+        struct ArrowArray rows = { 0 };
+        st = dataset_table_read(before, row, min_i64(row + ROWS, p->n_put), NULL, 0, &rows, err);
+        st = st == GREBE_OK ? rows_sink_put(p->sink, &rows, err) : st;
+    }
+    dataset_table_drop(before);
+    return st == GREBE_OK ? map_job_forget(p->j, path_of(&p->path_beside), err) : st;
+}
+
+/* moved in, also on failure */
+static grebe_status put_batch(struct part *p, struct map_batch *b, int64_t first_row, grebe_error *err)
+{
+    const grebe_allocator *a = p->j->t.ds->ctx->a;
+    struct feature_cast_options o = { .first_row = first_row };
+    struct ArrowArray cast = { 0 };
+    struct map_batch given = { 0 };
+    int64_t n = b->rows.length;
+    grebe_status st = GREBE_OK;
+    if (p->given != NULL && !map_beside_is_alike(b, p->given)) {
+        GREBE_TRY(write_whole(p, err));
+    }
+    if (p->given != NULL) {
+        GREBE_TRY(map_beside_given(p->j, b, &given, err));
+        GREBE_TRY(features_cast(a, p->given, &given.schema, &given.rows, &o, &cast, err));
+    } else {
+        GREBE_TRY(features_cast(a, p->features, &b->schema, &b->rows, &o, &cast, err));
+    }
+    GREBE_TRY(rows_sink_put(p->sink, &cast, err));
+    p->n_put += n;
+out:
+    map_batch_release(p->j, b);
+    map_batch_release(p->j, &given);
+    return st;
+}
+
+/* The types are known: the file is begun, and what waited is written. first: the batch that told. */
+static grebe_status begin_sink(struct part *p, const struct map_batch *first, grebe_error *err)
 {
     struct map_job *j = p->j;
-    struct rows_writer_options o = { (const char *)p->fingerprint.data, j->t.o.writer_batch_rows, false, false };
-    const char *path = p->path.len > 0 ? (const char *)p->path.data : NULL;
-    grebe_status st = rows_sink_new(j->t.ds->ctx, path, p->features, &o, &p->sink, err);
+    grebe_status st = GREBE_OK;
+    if (first != NULL && map_beside_allowed(j) && map_beside_fits(j, first, p->features)) {
+        st = map_beside_given_features(j, first, p->features, &p->given, err);
+    }
+    st = st == GREBE_OK ? open_sink(p, err) : st;
     struct map_batch *b = (struct map_batch *)(void *)p->pending.data;
     for (size_t i = 0; i < p->pending.len / sizeof *b; i++) {
-        st = st == GREBE_OK ? put_batch(p, &b[i], 0, err) : st;
-        map_batch_release(j, &b[i]);
+        if (st == GREBE_OK) {
+            st = put_batch(p, &b[i], 0, err);
+        } else {
+            map_batch_release(j, &b[i]);
+        }
     }
     buf_clear(&p->pending);
     return st;
@@ -83,7 +170,7 @@ static grebe_status take_batch(struct part *p, struct map_batch *b, int64_t firs
         }
     }
     if (p->sink == NULL) {
-        GREBE_TRY(begin_sink(p, err));
+        GREBE_TRY(begin_sink(p, b, err));
     }
     st = put_batch(p, b, first_row, err);
 out:
@@ -133,17 +220,41 @@ static grebe_status run_batches(struct part *p, grebe_error *err)
     return st;
 }
 
-/* A part that was written before. */
-static grebe_status open_part(struct part *p, const char *path, grebe_error *err)
+/* Rows that a part has when the function gives as many as it gets. */
+static int64_t rows_expected(const struct map_job *j, int64_t n)
 {
+    return j->m.drop_last_batch && j->batch_rows != INT64_MAX ? n - n % j->batch_rows : n;
+}
+
+/*
+ * A part that was written before: whole rows, or columns beside those of the data set. The columns of fewer rows were left by a
+ * process that ended while it made whole rows of them: p->table stays NULL, and the part is computed.
+ */
+static grebe_status open_part(struct part *p, bool is_beside, grebe_error *err)
+{
+    const struct map_job *j = p->j;
+    const char *path = path_of(is_beside ? &p->path_beside : &p->path);
     int64_t begin = 0, end = 0;
-    grebe_status st = dataset_table_of_files(p->j->t.ds->ctx, &path, 1, false, &p->table, err);
-    if (st == GREBE_OK) {
-        st = features_from_schema(p->j->t.ds->ctx->a, dataset_table_schema(p->table), true, &p->features, err);
+    struct dataset_table *table = NULL;
+    grebe_status st = dataset_table_of_files(j->t.ds->ctx, &path, 1, false, &table, err);
+    map_job_range(j, p->i, &begin, &end);
+    struct features **own = is_beside ? &p->given : &p->features;
+    st = st == GREBE_OK ? features_from_schema(j->t.ds->ctx->a, dataset_table_schema(table), true, own, err) : st;
+    int64_t n = rows_expected(j, end - begin);
+    if (st == GREBE_OK && is_beside && dataset_table_num_rows(table) != n) {
+        features_free(p->given);
+        p->given = NULL;
+        goto out;
     }
-    map_job_range(p->j, p->i, &begin, &end);
+    if (st == GREBE_OK && is_beside) {
+        st = map_beside_join(j, begin, n, table, p->given, &p->features, &p->table, err);
+    } else if (st == GREBE_OK) {
+        p->table = dataset_table_keep(table);
+    }
     map_job_progress(p->j, end - begin);
-    return st;
+out:
+    dataset_table_drop(table);
+    return st == GREBE_OK ? st : error_wrap(err, st, "%s", path);
 }
 
 static grebe_status run_part(void *arg, size_t i, grebe_error *err)
@@ -151,13 +262,16 @@ static grebe_status run_part(void *arg, size_t i, grebe_error *err)
     struct part *p = (struct part *)arg + i;
     struct map_job *j = p->j;
     grebe_status st = GREBE_OK;
-    GREBE_TRY(map_job_path(j, p->i, &p->path, err));
+    GREBE_TRY(map_job_path(j, p->i, "", &p->path, err));
+    GREBE_TRY(map_job_path(j, p->i, MAP_COLUMNS_SUFFIX, &p->path_beside, err));
     GREBE_TRY(map_job_fingerprint(j, p->i, &p->fingerprint, err));
-    const char *path = p->path.len > 0 ? (const char *)p->path.data : NULL;
-    if (map_job_finds(j, path)) {
-        p->something_row = 0;
-        st = open_part(p, path, err);
-        goto out;
+    bool is_whole = map_job_finds(j, path_of(&p->path));
+    if (is_whole || (map_beside_allowed(j) && map_job_finds(j, path_of(&p->path_beside)))) {
+        GREBE_TRY(open_part(p, !is_whole, err));
+        if (p->table != NULL) {
+            p->something_row = 0;
+            goto out;
+        }
     }
     GREBE_TRY(run_batches(p, err));
     if (p->something_row < 0 && p->nothing_row >= 0) {
@@ -170,9 +284,14 @@ static grebe_status run_part(void *arg, size_t i, grebe_error *err)
         }
     }
     if (p->sink == NULL) {
-        GREBE_TRY(begin_sink(p, err));
+        const struct map_batch *first = (const struct map_batch *)(const void *)p->pending.data;
+        GREBE_TRY(begin_sink(p, p->pending.len > 0 ? first : NULL, err));
     }
-    GREBE_TRY(rows_sink_finish(p->sink, &p->table, err));
+    if (p->given != NULL) {
+        GREBE_TRY(finish_beside(p, &p->table, err));
+    } else {
+        GREBE_TRY(rows_sink_finish(p->sink, &p->table, err));
+    }
 out:
     return st;
 }
@@ -304,7 +423,7 @@ static grebe_status map_parts(struct map_job *j, grebe_dataset **out, grebe_erro
         parts[i] = (struct part){
             .j = j, .i = j->m.part >= 0 ? j->m.part : (int32_t)i, .nothing_row = -1, .something_row = -1
         };
-        parts[i].pending = parts[i].path = parts[i].fingerprint = BUF_INIT(ds->ctx->a);
+        parts[i].pending = parts[i].path = parts[i].path_beside = parts[i].fingerprint = BUF_INIT(ds->ctx->a);
     }
     GREBE_TRY(parallel_for(ds->ctx->pool, j->t.call.threads, n, run_part, parts, j->t.call.cancel, err));
     GREBE_TRY(check_kinds(parts, n, &is_nothing, err));

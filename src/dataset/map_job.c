@@ -113,6 +113,22 @@ out:
 
 /* ---- parts ---- */
 
+/* Part i of n. */
+static grebe_status path_of_part(const struct map_job *j, int32_t i, int32_t n, const char *suffix, struct buf *dst,
+                                 grebe_error *err)
+{
+    if (j->path == NULL) {
+        return GREBE_OK;
+    }
+    const char *dot = strrchr(path_base_name(j->path), '.');
+    grebe_status st = buf_put(dst, j->path, (size_t)(dot - j->path), err);
+    st = st == GREBE_OK ? buf_put_text(dst, suffix, err) : st;
+    if (st == GREBE_OK && n > 1) {
+        st = map_suffix_put(template_of(j), i, n, dst, err);
+    }
+    return st == GREBE_OK ? buf_put(dst, dot, strlen(dot) + 1, err) : st;
+}
+
 /* How many parts of each number are there already. */
 struct found {
     const struct map_job *j;
@@ -130,8 +146,12 @@ static grebe_status count_file(void *arg, const char *name, enum io_kind kind, g
     size_t len = strlen(name), n_prefix = strlen(f->prefix), n_extension = strlen(f->extension);
     int32_t rank = 0, n = 0;
     (void)kind;
-    if (len <= n_prefix + n_extension || strncmp(name, f->prefix, n_prefix) != 0 ||
-        strcmp(name + len - n_extension, f->extension) != 0 ||
+    if (strncmp(name, f->prefix, n_prefix) != 0) {
+        return GREBE_OK;
+    }
+    size_t n_suffix = strlen(MAP_COLUMNS_SUFFIX);
+    n_prefix += strncmp(name + n_prefix, MAP_COLUMNS_SUFFIX, n_suffix) == 0 ? n_suffix : 0;
+    if (len <= n_prefix + n_extension || strcmp(name + len - n_extension, f->extension) != 0 ||
         !map_suffix_parse(template_of(f->j), name + n_prefix, len - n_prefix - n_extension, &rank, &n)) {
         return GREBE_OK;
     }
@@ -151,6 +171,16 @@ static bool is_better(const struct count *x, const struct count *y, int32_t want
     int64_t missing_x = (int64_t)(x->n - x->n_found) * y->n, missing_y = (int64_t)(y->n - y->n_found) * x->n;
     int32_t far_x = abs(x->n - wanted), far_y = abs(y->n - wanted);
     return missing_x != missing_y ? missing_x < missing_y : far_x != far_y ? far_x < far_y : x->n < y->n;
+}
+
+/* Whether all rows are there as one part. */
+static grebe_status find_whole(const struct map_job *j, struct count *whole, grebe_error *err)
+{
+    struct buf path = BUF_INIT(j->t.ds->ctx->a);
+    grebe_status st = path_of_part(j, 0, 1, MAP_COLUMNS_SUFFIX, &path, err);
+    whole->n_found = transform_finds(&j->t, j->path) || (st == GREBE_OK && transform_finds(&j->t, (const char *)path.data));
+    buf_release(&path);
+    return st;
 }
 
 static grebe_status plan_parts(struct map_job *j, grebe_error *err)
@@ -178,7 +208,8 @@ static grebe_status plan_parts(struct map_job *j, grebe_error *err)
         }
     }
     if (st == GREBE_OK) {
-        struct count best = { wanted, 0 }, whole = { 1, transform_finds(&j->t, j->path) };
+        struct count best = { wanted, 0 }, whole = { 1, 0 };
+        st = find_whole(j, &whole, err);
         const struct count *known = (const struct count *)(const void *)f.counts.data;
         for (size_t i = 0; i < f.counts.len / sizeof *known; i++) {
             if (known[i].n <= PARTS_MAX && is_better(&known[i], &best, wanted)) {
@@ -242,17 +273,9 @@ void map_job_range(const struct map_job *j, int32_t i, int64_t *begin, int64_t *
     order_part(j->t.ds->n_rows, j->n_parts, i, begin, end);
 }
 
-grebe_status map_job_path(const struct map_job *j, int32_t i, struct buf *dst, grebe_error *err)
+grebe_status map_job_path(const struct map_job *j, int32_t i, const char *suffix, struct buf *dst, grebe_error *err)
 {
-    if (j->path == NULL) {
-        return GREBE_OK;
-    }
-    const char *dot = strrchr(path_base_name(j->path), '.');
-    grebe_status st = buf_put(dst, j->path, (size_t)(dot - j->path), err);
-    if (st == GREBE_OK && j->n_parts > 1) {
-        st = map_suffix_put(template_of(j), i, j->n_parts, dst, err);
-    }
-    return st == GREBE_OK ? buf_put(dst, dot, strlen(dot) + 1, err) : st;
+    return path_of_part(j, i, j->n_parts, suffix, dst, err);
 }
 
 grebe_status map_job_fingerprint(const struct map_job *j, int32_t i, struct buf *dst, grebe_error *err)
@@ -262,6 +285,15 @@ grebe_status map_job_fingerprint(const struct map_job *j, int32_t i, struct buf 
         st = map_suffix_put(template_of(j), i, j->n_parts, dst, err);
     }
     return st == GREBE_OK ? buf_put_byte(dst, 0, err) : st;
+}
+
+grebe_status map_job_forget(const struct map_job *j, const char *path, grebe_error *err)
+{
+    struct io_store *store = NULL;
+    grebe_status st = path != NULL ? io_local_new(j->t.ds->ctx, &store, err) : GREBE_OK;
+    st = st == GREBE_OK && path != NULL ? io_remove(store, path, err) : st;
+    io_store_free(store);
+    return st;
 }
 
 bool map_job_finds(const struct map_job *j, const char *path)
@@ -298,9 +330,13 @@ grebe_status grebe_dataset_map_plan(const grebe_dataset *ds, bool is_filter, con
         *n_parts = j.n_parts;
     }
     for (int32_t i = 0; st == GREBE_OK && is_done != NULL && i < j.n_parts && (size_t)i < max; i++) {
-        buf_clear(&path);
-        st = map_job_path(&j, i, &path, err);
-        is_done[i] = st == GREBE_OK && path.len > 0 && map_job_finds(&j, (const char *)path.data);
+        static const char *const suffixes[] = { "", MAP_COLUMNS_SUFFIX };
+        is_done[i] = false;
+        for (size_t k = 0; k < 2 && st == GREBE_OK && !is_done[i]; k++) {
+            buf_clear(&path);
+            st = map_job_path(&j, i, suffixes[k], &path, err);
+            is_done[i] = st == GREBE_OK && path.len > 0 && map_job_finds(&j, (const char *)path.data);
+        }
     }
     map_job_end(&j);
     buf_release(&path);

@@ -8,6 +8,9 @@
 
 #include "dataset/transform.h"
 
+/** Behind the fingerprint in the name of a file that has only the columns which the function gave (map_beside.h). */
+#define MAP_COLUMNS_SUFFIX "-columns"
+
 struct map_job {
     struct transform t;
     grebe_map_options m;
@@ -36,12 +39,14 @@ void map_job_end(struct map_job *j);
 
 /** Rows of part i. */
 void map_job_range(const struct map_job *j, int32_t i, int64_t *begin, int64_t *end);
-/** Where part i is written, appended to dst with a NUL; empty: in memory. */
-grebe_status map_job_path(const struct map_job *j, int32_t i, struct buf *dst, grebe_error *err);
+/** Where part i is written, appended to dst with a NUL; empty: in memory. suffix: behind the fingerprint, before the part. */
+grebe_status map_job_path(const struct map_job *j, int32_t i, const char *suffix, struct buf *dst, grebe_error *err);
 /** The fingerprint of part i. */
 grebe_status map_job_fingerprint(const struct map_job *j, int32_t i, struct buf *dst, grebe_error *err);
 /** Whether part i was written before. */
 bool map_job_finds(const struct map_job *j, const char *path);
+/** A file that another takes the place of; NULL accepted. */
+grebe_status map_job_forget(const struct map_job *j, const char *path, grebe_error *err);
 /** The rows of a batch as the function gets them; *in borrows rows. */
 grebe_status map_job_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct ArrowArray *rows,
                           grebe_map_input *in, grebe_error *err);

@@ -320,7 +320,7 @@ static void writes_parts_and_finds_them(void **state)
     assert_int_equal(job.n_calls, 14);
     assert_int_equal(n_files(path, "cache-"), 1);
     char name[64];
-    snprintf(name, sizeof name, "cache-%s.arrow", first->fingerprint);
+    snprintf(name, sizeof name, "cache-%s-columns.arrow", first->fingerprint);
     assert_int_equal(n_files(path, name), 1);
     /* the same again, and asked for in parts: found */
     for (int n = 0; n < 4; n++) {
@@ -357,7 +357,7 @@ static void writes_parts_and_finds_them(void **state)
         assert_string_equal(out->fingerprint, first->fingerprint);
         grebe_dataset_free(out);
     }
-    snprintf(name, sizeof name, "cache-%s_00006_of_00007.arrow", first->fingerprint);
+    snprintf(name, sizeof name, "cache-%s-columns_00006_of_00007.arrow", first->fingerprint);
     assert_int_equal(n_files(path, name), 1);
     assert_int_equal(n_files(path, ".tmp"), 0);
     grebe_dataset_free(first);
