@@ -403,18 +403,21 @@ typedef struct grebe_map_options {
     const char *function_id;
 
     /** Rows are mapped in so many consecutive parts, each with a file of its own, on the threads of the call; a function
-     *  that is not safe from several threads needs threads 1. 0: one part. */
+     *  that is not safe from several threads needs is_serial. 0: one part. */
     int32_t n_parts;
     /** Only this part is mapped, *out is that part alone; -1: all, those that were written before are taken. For workers
      *  that are processes of the caller. */
     int32_t part;
     /** Pattern of a part's name: "{rank}" and "{num_proc}" each once, ":05d" behind them allowed; NULL: "_{rank:05d}_of_{num_proc:05d}". */
     const char *suffix_template;
+    /** The function is called by the calling thread alone, the parts one after another. Rows are still read ahead of it and
+     *  written behind it on another thread when the call has more than one. */
+    bool is_serial;
 } grebe_map_options;
 
 #define GREBE_MAP_OPTIONS_INIT                                                                        \
     {                                                                                                 \
-        sizeof(grebe_map_options), 0, 0, 0, 0, 0, false, false, 0, true, 0, 0, -1, 0                     \
+        sizeof(grebe_map_options), 0, 0, 0, 0, 0, false, false, 0, true, 0, 0, -1, 0, false              \
     }
 
 /**

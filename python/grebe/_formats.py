@@ -385,11 +385,11 @@ class LazyColumns(collections.abc.MutableMapping):
 
     def converted(self):
         """{name: value} of what was looked at: its values may have been changed in place."""
-        return {name: v for name, v in self._done.items() if name not in self._set}
+        return {name: v for name, v in self._done.items() if name not in self._set} if self._set else self._done
 
     def changed(self):
         """{name: value} of what was set."""
-        return {name: v for name, v in self._done.items() if name in self._set}
+        return {name: v for name, v in self._done.items() if name in self._set} if self._set else {}
 
     def __repr__(self):
         return repr(dict(self.items()))

@@ -60,11 +60,17 @@ def _narrowed(batch, widths):
     return ds.read(0, ds.num_rows, None)
 
 
+_PLAIN = (int, float, str, bool, bytes)  # what batch_from_columns takes as it is, whatever stands behind it
+
+
 def build(columns, use_json=True):
     """A Batch of {name: values}; values of several kinds become the texts of their JSON."""
     names, values, widths = list(columns), [], {}
     for name, column in columns.items():
         first = column[0] if isinstance(column, list) and column else column
+        if type(first) in _PLAIN:
+            values.append(column)
+            continue
         values.append(_arrays(column) if hasattr(first, "detach") else column)  # as numbers of their own width
         width = _width(values[-1])
         if width not in (None, "int64", "float64"):
@@ -112,32 +118,42 @@ class BatchCall:
         self.with_indices, self.with_rank, self.kwargs, self.use_json = with_indices, with_rank, kwargs, use_json
         self.removed, self.on_none = removed or (), on_none
         self.keys = None  # names that results have, once one was seen
+        self.is_custom = type(formatter).__name__ == "CustomFormatter"
         self.is_table = type(formatter).__name__ in ("ArrowFormatter", "PandasFormatter", "PolarsFormatter")
         self.is_plain = type(formatter).__name__ == "PythonFormatter"
+        self.names = None  # of the columns of all batches, as an ordered set; and those whose values cannot change inside
+        self.flat = ()
+        self.before = {}
 
     def _extra(self, first_row, n, part):
         extra = [list(range(first_row, first_row + n))] if self.with_indices else []
         return extra + [part] if self.with_rank else extra
 
+    def _see(self, batch):
+        """What is the same for all batches."""
+        names = batch.schema.names
+        if self.is_plain:
+            self.flat = {name for name in names if batch[name].format[0] != "+" and name not in self.formatter._paths}
+        self.names = dict.fromkeys(names)
+
+    def _read(self, name, batch):
+        """A column of a LazyColumns, and its values as they were."""
+        values = self.formatter.column(batch, name)
+        if name in self.flat:
+            self.before[name] = values[:]
+        return values
+
     def call(self, batch, first_row, part):
         """(what the function returned, the lazy columns that it was given or None)."""
-        names = batch.schema.names
-        extra = self._extra(first_row, batch.num_rows, part)
-        if self.is_table:
-            return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
-        if self.input_columns is not None:
+        if self.names is None:
+            self._see(batch)
+        extra = self._extra(first_row, batch.num_rows, part) if self.with_indices or self.with_rank else ()
+        if self.input_columns is not None and not self.is_table:
             return self.function(*[self.formatter.column(batch, c) for c in self.input_columns], *extra, **self.kwargs), None
-        if type(self.formatter).__name__ == "CustomFormatter":
+        if self.is_table or self.is_custom:
             return self.function(self.formatter.whole(batch), *extra, **self.kwargs), None
-        self.before = {}
-
-        def read(name):
-            values = self.formatter.column(batch, name)
-            if self.is_plain and batch[name].format[0] != "+" and name not in self.formatter._paths:
-                self.before[name] = values[:]
-            return values
-
-        lazy = LazyColumns(names, read)
+        self.before.clear()
+        lazy = LazyColumns(self.names, self._read, batch)
         return self.function(lazy, *extra, **self.kwargs), lazy
 
     def _changed(self, lazy):
@@ -176,20 +192,18 @@ class BatchCall:
         result, lazy = self.call(batch, first_row, part)
         if result is None:
             return self._nothing(batch)
-        if _is_table(result):
+        is_dict = type(result) is dict
+        if not is_dict and _is_table(result):
             return REPLACE, _table_batch(result)
-        if not hasattr(result, "keys"):
+        if not is_dict and not hasattr(result, "keys"):
             raise TypeError(f"map: expected a dict, a table or None, found {type(result).__name__}")
-        names = batch.schema.names
-        columns = {}
-        if lazy is not None:
-            columns.update(self._changed(lazy))
+        columns = self._changed(lazy) if lazy is not None else {}
         if result is not lazy:
             columns.update(result)
         for name, values in columns.items():
             _check_column(name, values)
         self.keys = self.keys or list(columns)
-        dropped = [name for name in names if lazy is not None and name not in lazy and name not in columns]
+        dropped = [name for name in self.names if name not in lazy and name not in columns] if lazy is not None else ()
         return self._replace(batch, dropped, columns) if dropped else (MERGE, build(columns, self.use_json))
 
 

@@ -257,6 +257,10 @@ int core_build_column(PyObject *values, const char *name, bool is_small, struct 
 {
     memset(array, 0, sizeof *array);
     memset(schema, 0, sizeof *schema);
+    int done = PyList_CheckExact(values) ? core_build_numbers(values, name, array, schema) : 0;
+    if (done != 0) {
+        return done < 0 ? -1 : 0;
+    }
     if (PyObject_HasAttrString(values, "__arrow_c_array__")) {
         PyObject *pair = PyObject_CallMethod(values, "__arrow_c_array__", NULL);
         struct ArrowSchema *s = NULL;
@@ -274,7 +278,7 @@ int core_build_column(PyObject *values, const char *name, bool is_small, struct 
         Py_XDECREF(pair);
         return result;
     }
-    int done = PyObject_CheckBuffer(values) ? core_build_buffer(values, name, is_small, array, schema) : 0;
+    done = PyObject_CheckBuffer(values) ? core_build_buffer(values, name, is_small, array, schema) : 0;
     if (done != 0) {
         return done < 0 ? -1 : 0;
     }

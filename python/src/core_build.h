@@ -28,7 +28,9 @@ int build_schema(const char *format, const char *name, struct ArrowSchema *out);
 const char *build_format(const char *format, Py_ssize_t itemsize);
 /** 1 done, 0 not a buffer that fits, -1 exception. */
 int core_build_buffer(PyObject *values, const char *name, bool is_small, struct ArrowArray *array, struct ArrowSchema *schema);
-/** From a list of Python values; 0, or -1 with nothing held. */
+/** Lists of int, or of float, and nothing else, which are most: 1 done, 0 another list, -1 exception with nothing held. */
+int core_build_numbers(PyObject *list, const char *name, struct ArrowArray *array, struct ArrowSchema *schema);
+/** From a list of Python values, in which scalars of array libraries are replaced; 0, or -1 with nothing held. */
 int core_build_list(PyObject *list, const char *name, bool is_small, struct ArrowArray *array, struct ArrowSchema *schema);
 
 #endif

@@ -212,7 +212,7 @@ static PyObject *op_map(PyObject *self, PyObject *args)
         core_map_end(&map);
         return NULL;
     }
-    t.call.o.threads = 1; /* the function is of Python: one at a time */
+    map.o.is_serial = true; /* the function is of Python */
     Py_BEGIN_ALLOW_THREADS
     st = is_filter ? grebe_dataset_filter_fn(of(self), core_function_filter, &function, &map.o, &t.o, &out, &err)
                    : grebe_dataset_map(of(self), core_function_map, &function, &map.o, &t.o, &out, &err);

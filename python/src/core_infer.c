@@ -458,8 +458,7 @@ static int infer_plain(PyObject *list, const char *name, enum kind k, bool is_sm
     return result == 0 ? build_schema(format, name, schema) : result;
 }
 
-/* Lists of int, or of float, and nothing else, which are most: 1 done, 0 another list, -1 exception. */
-static int infer_numbers(PyObject *list, const char *name, struct ArrowArray *array, struct ArrowSchema *schema)
+int core_build_numbers(PyObject *list, const char *name, struct ArrowArray *array, struct ArrowSchema *schema)
 {
     int64_t n = (int64_t)PyList_Size(list);
     PyObject *first = n > 0 ? PyList_GetItem(list, 0) : Py_None;
@@ -482,21 +481,25 @@ static int infer_numbers(PyObject *list, const char *name, struct ArrowArray *ar
         }
         if (overflow != 0) {
             array->release(array);
+            memset(array, 0, sizeof *array);
             return 0;
         }
     }
-    return ints != NULL && build_schema(is_int ? "l" : "g", name, schema) == 0 ? 1 : -1;
+    if (ints != NULL && build_schema(is_int ? "l" : "g", name, schema) == 0) {
+        return 1;
+    }
+    build_release(array, schema);
+    return -1;
 }
 
 static int infer(PyObject *list, const char *name, bool is_small, struct ArrowArray *array, struct ArrowSchema *schema)
 {
     memset(array, 0, sizeof *array);
     memset(schema, 0, sizeof *schema);
-    int done = infer_numbers(list, name, array, schema);
+    int done = core_build_numbers(list, name, array, schema);
     if (done != 0) {
         return done > 0 ? 0 : -1;
     }
-    memset(array, 0, sizeof *array);
     if (unwrap_scalars(list) != 0) {
         return -1;
     }
@@ -515,9 +518,7 @@ static int infer(PyObject *list, const char *name, bool is_small, struct ArrowAr
 
 int core_build_list(PyObject *list, const char *name, bool is_small, struct ArrowArray *array, struct ArrowSchema *schema)
 {
-    PyObject *own = PySequence_List(list); /* scalars are replaced in it */
-    int result = own != NULL ? infer(own, name, is_small, array, schema) : -1;
-    Py_XDECREF(own);
+    int result = infer(list, name, is_small, array, schema);
     if (result != 0) {
         build_release(array, schema);
     }

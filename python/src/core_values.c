@@ -172,6 +172,34 @@ PyObject *core_value(const struct ArrowSchema *s, const struct ArrowArray *a, in
     }
 }
 
+/*
+ * Texts of ASCII alone are decoded many at once and cut out of the whole: CPython looks at the bytes once, and in words, where each
+ * text by itself is gone through up to the first word boundary byte by byte, and then copied.
+ */
+static int fill_texts(PyObject *list, const int32_t *o, const char *data, int64_t n)
+{
+    enum { AT_ONCE_BYTES = 32768, WORTH = 4 };
+    for (int64_t i = 0; i < n;) {
+        int64_t end = i + 1;
+        while (end < n && o[end + 1] - o[i] <= AT_ONCE_BYTES) {
+            end++;
+        }
+        PyObject *all = end - i >= WORTH ? text_at(data, o[i], o[end]) : NULL;
+        bool is_ascii = all != NULL && PyUnicode_GetLength(all) == (Py_ssize_t)(o[end] - o[i]);
+        PyErr_Clear(); /* damage is told where it stands */
+        for (int64_t begin = o[i]; i < end; i++) {
+            PyObject *v = is_ascii ? PyUnicode_Substring(all, (Py_ssize_t)(o[i] - begin), (Py_ssize_t)(o[i + 1] - begin))
+                                   : text_at(data, o[i], o[i + 1]);
+            if (v == NULL || PyList_SetItem(list, (Py_ssize_t)i, v) != 0) {
+                Py_XDECREF(all);
+                return -1;
+            }
+        }
+        Py_XDECREF(all);
+    }
+    return 0;
+}
+
 /* The common types without a switch per value; NULL without an exception: not one of them. */
 static PyObject *plain_list(const struct ArrowSchema *s, const struct ArrowArray *a, int64_t begin, int64_t n)
 {
@@ -181,13 +209,13 @@ static PyObject *plain_list(const struct ArrowSchema *s, const struct ArrowArray
     }
     PyObject *list = PyList_New((Py_ssize_t)n);
     int64_t j = begin + a->offset;
-    for (int64_t i = 0; list != NULL && i < n; i++, j++) {
+    if (f == 'u' && list != NULL && fill_texts(list, (const int32_t *)a->buffers[1] + j, a->buffers[2], n) != 0) {
+        Py_CLEAR(list);
+    }
+    for (int64_t i = 0; f != 'u' && list != NULL && i < n; i++, j++) {
         PyObject *v = NULL;
         if (f == 'l') {
             v = PyLong_FromLongLong(((const int64_t *)a->buffers[1])[j]);
-        } else if (f == 'u') {
-            const int32_t *o = a->buffers[1];
-            v = text_at(a->buffers[2], o[j], o[j + 1]);
         } else if (f == 'g') {
             v = PyFloat_FromDouble(((const double *)a->buffers[1])[j]);
         } else if (f == 'f') {

@@ -183,7 +183,8 @@ static grebe_status check_window(const struct codec_stream *s, grebe_error *err)
 {
     ZSTD_frameHeader header;
     bool is_seen = ZSTD_getFrameHeader(&header, s->input + s->at, s->end - s->at) == 0;
-    return is_seen && header.frameType == ZSTD_frame && header.windowSize > 1ull << ZSTD_WINDOWLOG_LIMIT_DEFAULT
+    bool is_decoded = is_seen && header.frameType == ZSTD_frame && header.dictID == 0; /* else it is refused for that */
+    return is_decoded && header.windowSize > 1ull << ZSTD_WINDOWLOG_LIMIT_DEFAULT
                ? fail_window(s, s->at, err)
                : GREBE_OK;
 }

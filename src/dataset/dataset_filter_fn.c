@@ -119,7 +119,7 @@ static grebe_status filter_parts(struct map_job *j, grebe_dataset **out, grebe_e
         parts[i] = (struct kept){ .j = j, .i = j->m.part >= 0 ? j->m.part : (int32_t)i };
         parts[i].rows = parts[i].path = BUF_INIT(ds->ctx->a);
     }
-    GREBE_TRY(parallel_for(ds->ctx->pool, j->t.call.threads, n, run_part, parts, j->t.call.cancel, err));
+    GREBE_TRY(parallel_for(ds->ctx->pool, j->m.is_serial ? 1 : j->t.call.threads, n, run_part, parts, j->t.call.cancel, err));
     GREBE_TRY(join(j, parts, n, &d.indices, err));
     if (n == 1) {
         GREBE_TRY(map_job_fingerprint(j, parts[0].i, &fingerprint, err));

@@ -3,14 +3,24 @@
 
 #include <string.h>
 
+static int column_named(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
 /* The columns of a batch while they are put together. */
 struct merge {
     struct map_job *j;
     const grebe_allocator *a;
     struct ArrowArray *in;     /* what the function got */
     struct ArrowArray carried; /* columns that it did not get */
-    struct ArrowSchema given_schema;
-    struct ArrowArray given; /* what it gave, normal rows */
+    const struct ArrowSchema *given_schema;
+    struct ArrowArray given; /* what it gave */
     bool *is_used;           /* shape [columns given] */
     size_t n, capacity;
     const struct ArrowSchema **types; /* borrowed */
@@ -35,7 +45,7 @@ static grebe_status merge_new(struct merge *m, size_t capacity)
 
 static void merge_release(struct merge *m)
 {
-    size_t n_given = m->is_used != NULL ? (size_t)m->given_schema.n_children : 0;
+    size_t n_given = m->is_used != NULL ? (size_t)m->given_schema->n_children : 0;
     for (size_t i = 0; m->columns != NULL && i < m->capacity; i++) {
         array_release(&m->columns[i]);
     }
@@ -45,22 +55,11 @@ static void merge_release(struct merge *m)
     mem_free(m->a, m->is_used, n_given);
     array_release(&m->carried);
     array_release(&m->given);
-    schema_release(&m->given_schema);
-}
-
-static int given_column(const struct merge *m, const char *name)
-{
-    for (int64_t i = 0; i < m->given_schema.n_children; i++) {
-        if (strcmp(m->given_schema.children[i]->name, name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
 }
 
 static void put_given(struct merge *m, int i)
 {
-    m->types[m->n] = m->given_schema.children[i];
+    m->types[m->n] = m->given_schema->children[i];
     array_move(&m->columns[m->n++], m->given.children[i]);
     m->is_used[i] = true;
 }
@@ -100,7 +99,7 @@ static grebe_status merge_columns(struct merge *m, int64_t begin, int64_t end)
         st = dataset_read_rows(ds, begin, end, j->carried, j->n_carried, &m->carried, m->err);
     }
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        int k = given_column(m, ds->columns[i]);
+        int k = column_named(m->given_schema, ds->columns[i]);
         if (j->is_removed[i]) {
             continue; /* given again, it comes behind */
         }
@@ -110,7 +109,7 @@ static grebe_status merge_columns(struct merge *m, int64_t begin, int64_t end)
             st = put_untouched(m, (int)i);
         }
     }
-    for (int64_t k = 0; k < m->given_schema.n_children && st == GREBE_OK; k++) {
+    for (int64_t k = 0; k < m->given_schema->n_children && st == GREBE_OK; k++) {
         if (!m->is_used[k]) {
             put_given(m, (int)k);
         }
@@ -122,7 +121,7 @@ static grebe_status replace_columns(struct merge *m)
 {
     grebe_status st = merge_new(m, (size_t)m->given.n_children + 1);
     m->length = m->given.length;
-    for (int64_t k = 0; k < m->given_schema.n_children && st == GREBE_OK; k++) {
+    for (int64_t k = 0; k < m->given_schema->n_children && st == GREBE_OK; k++) {
         put_given(m, (int)k);
     }
     return st;
@@ -148,58 +147,81 @@ static grebe_status finish(struct merge *m, struct map_batch *out)
     return st == GREBE_OK ? array_struct(m->a, m->length, m->columns, m->n, &out->rows, m->err) : st;
 }
 
-/* What the function gave, checked; moved into m. */
-static grebe_status take_output(struct merge *m, grebe_map_output *given, int64_t n_in)
+/* What the function gave, as normal rows. */
+static grebe_status check_given(const struct map_job *j, struct map_call *c, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    if (given->schema.release == NULL || given->rows.release == NULL) {
-        return GREBE_FAIL(m->err, GREBE_EINVAL, "the function gave no rows, and did not say so");
+    const grebe_allocator *a = j->t.ds->ctx->a;
+    const struct ArrowSchema *schema = &c->given.schema;
+    struct ArrowArray rows = { 0 };
+    int64_t n_in = c->end - c->begin;
+    if (schema->release == NULL || c->given.rows.release == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "the function gave no rows, and did not say so");
     }
-    schema_move(&m->given_schema, &given->schema);
-    st = schema_check(&m->given_schema, m->err);
-    st = st == GREBE_OK ? array_import_rows(m->a, &m->given_schema, &given->rows, &m->given, m->err) : st;
-    if (st == GREBE_OK && m->j->m.is_rows_fixed && m->given.n_children > 0 && m->given.length != n_in) {
-        st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave %lld rows for %lld", (long long)m->given.length,
-                        (long long)n_in);
+    grebe_status st = schema_check(schema, err);
+    st = st == GREBE_OK ? array_import_rows(a, schema, &c->given.rows, &rows, err) : st;
+    if (st == GREBE_OK && j->m.is_rows_fixed && rows.n_children > 0 && rows.length != n_in) {
+        st = GREBE_FAIL(err, GREBE_ESCHEMA, "the function gave %lld rows for %lld", (long long)rows.length, (long long)n_in);
     }
-    for (int64_t i = 0; i < m->given_schema.n_children && st == GREBE_OK; i++) {
-        if (given_column(m, m->given_schema.children[i]->name) != (int)i) {
-            st = GREBE_FAIL(m->err, GREBE_ESCHEMA, "the function gave column \"%.64s\" twice",
-                            m->given_schema.children[i]->name);
+    for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
+        if (column_named(schema, schema->children[i]->name) != (int)i) {
+            st = GREBE_FAIL(err, GREBE_ESCHEMA, "the function gave column \"%.64s\" twice", schema->children[i]->name);
         }
     }
+    st = st == GREBE_OK ? array_share(a, &rows, &c->result, err) : st;
+    array_release(&rows);
     return st;
 }
 
-grebe_status map_batch_make(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct map_batch *out,
-                            grebe_error *err)
+static grebe_status fail_rows(const struct map_call *c, grebe_status st, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    struct ArrowArray rows = { 0 };
-    grebe_map_input in;
-    grebe_map_output given;
-    struct merge m = { .j = j, .a = j->t.ds->ctx->a, .in = &rows, .err = err };
-    memset(out, 0, sizeof *out);
-    memset(&given, 0, sizeof given);
-    GREBE_TRY(map_job_read(j, begin, end, part, &rows, &in, err));
-    GREBE_TRY(j->map(j->fn_ctx, &in, &given, err));
-    out->is_nothing = given.kind == GREBE_MAP_NOTHING;
-    if (out->is_nothing) {
-        goto out;
+    return st == GREBE_OK ? st : error_wrap(err, st, "rows %lld to %lld", (long long)c->begin, (long long)c->end - 1);
+}
+
+grebe_status map_call_read(struct map_job *j, int64_t begin, int64_t end, int32_t part, struct map_call *c, grebe_error *err)
+{
+    *c = (struct map_call){ .begin = begin, .end = end };
+    return fail_rows(c, map_job_read(j, begin, end, part, &c->rows, &c->in, err), err);
+}
+
+grebe_status map_call_apply(struct map_job *j, struct map_call *c, grebe_error *err)
+{
+    c->in.rows = &c->rows; /* c may have moved */
+    grebe_status st = j->map(j->fn_ctx, &c->in, &c->given, err);
+    if (st == GREBE_OK && c->given.kind != GREBE_MAP_NOTHING) {
+        st = check_given(j, c, err);
     }
-    GREBE_TRY(take_output(&m, &given, end - begin));
-    st = given.kind == GREBE_MAP_MERGE ? merge_columns(&m, begin, end) : replace_columns(&m);
-    st = st == GREBE_OK ? finish(&m, out) : st;
-out:
+    return fail_rows(c, st, err);
+}
+
+grebe_status map_call_merge(struct map_job *j, struct map_call *c, struct map_batch *out, grebe_error *err)
+{
+    struct merge m = { .j = j, .a = j->t.ds->ctx->a, .in = &c->rows, .given_schema = &c->given.schema, .err = err };
+    memset(out, 0, sizeof *out);
+    out->is_nothing = c->given.kind == GREBE_MAP_NOTHING;
+    grebe_status st = GREBE_OK;
+    if (!out->is_nothing) {
+        const struct ArrowArray *whole = array_shared_get(c->result);
+        st = array_slice(c->result, 0, whole->length, &m.given, err);
+        if (st == GREBE_OK) {
+            st = c->given.kind == GREBE_MAP_MERGE ? merge_columns(&m, c->begin, c->end) : replace_columns(&m);
+        }
+        st = st == GREBE_OK ? finish(&m, out) : st;
+    }
     merge_release(&m);
-    array_release(&rows);
-    array_release(&given.rows);
-    schema_release(&given.schema);
     if (st != GREBE_OK) {
         map_batch_release(j, out);
-        error_wrap(err, st, "rows %lld to %lld", (long long)begin, (long long)end - 1);
     }
-    return st;
+    array_release(&c->rows);
+    return fail_rows(c, st, err);
+}
+
+void map_call_release(struct map_call *c)
+{
+    array_release(&c->rows);
+    array_release(&c->given.rows);
+    schema_release(&c->given.schema);
+    array_shared_drop(c->result);
+    memset(c, 0, sizeof *c);
 }
 
 void map_batch_release(const struct map_job *j, struct map_batch *b)
