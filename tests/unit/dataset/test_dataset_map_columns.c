@@ -2,6 +2,7 @@
 /* A map that leaves columns as they are writes the others alone: the files, the rows, and when whole rows are written after all. */
 #include "dataset_case.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 /* Gives column `name` (id * 2); from row `whole_from` on all columns by itself, or `other` beside. */
@@ -254,6 +255,69 @@ static void columns_of_fewer_rows(void **state)
     grebe_dataset_free(ds);
 }
 
+/* What a function sees that wants one thread. */
+struct serial {
+    struct job job;
+    pthread_t caller;
+    int64_t next, fail_at;
+};
+
+static grebe_status apply_serial(void *ctx, const grebe_map_input *in, grebe_map_output *out, grebe_error *err)
+{
+    struct serial *s = ctx;
+    assert_true(pthread_equal(pthread_self(), s->caller));
+    assert_int_equal(in->first_row, s->next);
+    s->next += in->rows->length;
+    if (s->fail_at >= in->first_row && s->fail_at < s->next) {
+        err->status = GREBE_EINVAL;
+        snprintf(err->message, sizeof err->message, "does not like it");
+        return GREBE_EINVAL;
+    }
+    return apply(&s->job, in, out, err);
+}
+
+/* Read ahead and written behind on other threads, the function sees all rows in their order on one. */
+static void one_thread_calls_in_order(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char path[300];
+    grebe_dataset *ds = saved_set(f, 30000, path), *out = NULL;
+    grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
+    grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    call.threads = 4;
+    o.call = &call;
+    m.is_serial = true;
+    m.batch_rows = 37;
+    for (int n = 1; n <= 3; n++) {
+        struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, -1 };
+        char id[8];
+        snprintf(id, sizeof id, "%d", n);
+        m.function_id = id;
+        m.n_parts = n;
+        assert_ok(grebe_dataset_map(ds, apply_serial, &s, &m, &o, &out, &err));
+        assert_int_equal(s.next, 30000);
+        int64_t *x = ids_of(out, "x");
+        for (int64_t i = 0; i < 30000; i++) {
+            assert_int_equal(x[i], 2 * i);
+        }
+        free(x);
+        grebe_dataset_free(out);
+    }
+    /* a failure: no batch behind it is given to the function, nothing is left that would be found */
+    struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, 20000 };
+    m.n_parts = 1;
+    m.function_id = "fails";
+    assert_fails(grebe_dataset_map(ds, apply_serial, &s, &m, &o, &out, &err), GREBE_EINVAL, "rows 19980 to 20016: does not like it");
+    assert_int_equal(s.next, 20017);
+    s = (struct serial){ { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, -1 };
+    assert_ok(grebe_dataset_map(ds, apply_serial, &s, &m, &o, &out, &err));
+    assert_int_equal(s.next, 30000);
+    grebe_dataset_free(out);
+    grebe_dataset_free(ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(whole_rows_where_asked, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(batches_that_differ, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(columns_of_fewer_rows, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(one_thread_calls_in_order, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
