@@ -76,10 +76,9 @@ static grebe_status write_group(struct flow *f, struct group *g, grebe_error *er
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < g->n && st == GREBE_OK; i++) {
         struct map_batch b;
-        int64_t row = g->calls[i].begin;
         st = map_call_merge(f->p->j, &g->calls[i], &b, err);
         if (st == GREBE_OK && !b.is_nothing) {
-            st = map_part_take(f->p, &b, row, err);
+            st = map_part_take(f->p, &b, err);
         } else if (st == GREBE_OK) {
             map_batch_release(f->p->j, &b);
         }

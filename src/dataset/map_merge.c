@@ -197,6 +197,7 @@ grebe_status map_call_merge(struct map_job *j, struct map_call *c, struct map_ba
 {
     struct merge m = { .j = j, .a = j->t.ds->ctx->a, .in = &c->rows, .given_schema = &c->given.schema, .err = err };
     memset(out, 0, sizeof *out);
+    out->first_row = c->begin;
     out->is_nothing = c->given.kind == GREBE_MAP_NOTHING;
     grebe_status st = GREBE_OK;
     if (!out->is_nothing) {

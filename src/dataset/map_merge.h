@@ -9,6 +9,7 @@
 /** Columns of a batch after the function. */
 struct map_batch {
     bool is_nothing;
+    int64_t first_row;         /* of what the function got, in the data set */
     struct ArrowSchema schema; /* struct */
     struct ArrowArray rows;
     bool *is_untouched; /* shape [columns of schema]: as it was in the data set */

@@ -85,15 +85,16 @@ static grebe_status write_whole(struct map_part *p, grebe_error *err)
 }
 
 /* moved in, also on failure */
-static grebe_status put_batch(struct map_part *p, struct map_batch *b, int64_t first_row, grebe_error *err)
+static grebe_status put_batch(struct map_part *p, struct map_batch *b, grebe_error *err)
 {
     const grebe_allocator *a = p->j->t.ds->ctx->a;
-    struct feature_cast_options o = { .first_row = first_row };
+    struct feature_cast_options o = { .first_row = b->first_row };
     struct ArrowArray cast = { 0 };
     struct map_batch given = { 0 };
     int64_t n = b->rows.length;
     grebe_status st = GREBE_OK;
-    if (p->given != NULL && !map_beside_is_alike(b, p->given)) {
+    bool is_beside = b->first_row == part_begin(p) + p->n_put; /* not so where rows before went */
+    if (p->given != NULL && (!is_beside || !map_beside_is_alike(b, p->given))) {
         GREBE_TRY(write_whole(p, err));
     }
     if (p->given != NULL) {
@@ -122,7 +123,7 @@ static grebe_status begin_sink(struct map_part *p, const struct map_batch *first
     struct map_batch *b = (struct map_batch *)(void *)p->pending.data;
     for (size_t i = 0; i < p->pending.len / sizeof *b; i++) {
         if (st == GREBE_OK) {
-            st = put_batch(p, &b[i], 0, err);
+            st = put_batch(p, &b[i], err);
         } else {
             map_batch_release(j, &b[i]);
         }
@@ -137,7 +138,7 @@ static grebe_status put_given_features(struct map_part *p, grebe_error *err)
 }
 
 /* A batch of something; moved in, also on failure. */
-grebe_status map_part_take(struct map_part *p, struct map_batch *b, int64_t first_row, grebe_error *err)
+grebe_status map_part_take(struct map_part *p, struct map_batch *b, grebe_error *err)
 {
     struct map_job *j = p->j;
     grebe_status st = GREBE_OK;
@@ -159,7 +160,7 @@ grebe_status map_part_take(struct map_part *p, struct map_batch *b, int64_t firs
     if (p->sink == NULL) {
         GREBE_TRY(begin_sink(p, b, err));
     }
-    st = put_batch(p, b, first_row, err);
+    st = put_batch(p, b, err);
 out:
     map_batch_release(j, b);
     return st;
@@ -209,6 +210,7 @@ grebe_status map_part_run(void *arg, size_t i, grebe_error *err)
     struct map_part *p = (struct map_part *)arg + i;
     struct map_job *j = p->j;
     grebe_status st = GREBE_OK;
+    int64_t begin = 0, end = 0;
     GREBE_TRY(map_job_path(j, p->i, "", &p->path, err));
     GREBE_TRY(map_job_path(j, p->i, MAP_COLUMNS_SUFFIX, &p->path_beside, err));
     GREBE_TRY(map_job_fingerprint(j, p->i, &p->fingerprint, err));
@@ -233,6 +235,10 @@ grebe_status map_part_run(void *arg, size_t i, grebe_error *err)
     if (p->sink == NULL) {
         const struct map_batch *first = (const struct map_batch *)(const void *)p->pending.data;
         GREBE_TRY(begin_sink(p, p->pending.len > 0 ? first : NULL, err));
+    }
+    map_job_range(j, p->i, &begin, &end);
+    if (p->given != NULL && p->n_put != rows_expected(j, end - begin)) { /* the last rows went */
+        GREBE_TRY(write_whole(p, err));
     }
     if (p->given != NULL) {
         GREBE_TRY(finish_beside(p, &p->table, err));

@@ -26,7 +26,7 @@ grebe_status map_part_run(void *parts, size_t i, grebe_error *err);
 void map_part_release(struct map_part *p);
 
 /** A batch of something into the part's file, after those before; moved in, also on failure. */
-grebe_status map_part_take(struct map_part *p, struct map_batch *b, int64_t first_row, grebe_error *err);
+grebe_status map_part_take(struct map_part *p, struct map_batch *b, grebe_error *err);
 /** All batches: read ahead, given to the function one after another on this thread, written behind. */
 grebe_status map_part_batches(struct map_part *p, grebe_error *err);
 

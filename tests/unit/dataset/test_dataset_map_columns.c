@@ -9,6 +9,7 @@
 struct job {
     const char *name, *other;
     int64_t other_from, whole_from; /* rows; INT64_MAX: none */
+    int64_t none_from, none_to;     /* whole batches that give no rows */
     int n_calls;
 };
 
@@ -36,7 +37,8 @@ static grebe_status apply(void *ctx, const grebe_map_input *in, grebe_map_output
     if (first >= job->other_from) {
         names[n_names++] = job->other;
     }
-    if (first >= job->whole_from) {
+    n = first >= job->none_from && first < job->none_to ? 0 : n;
+    if (first >= job->whole_from || n == 0) {
         out->kind = GREBE_MAP_REPLACE;
         n_names = 0;
         names[n_names++] = "id";
@@ -95,7 +97,7 @@ static void only_new_columns_are_written(void **state)
     enum { N = 20000 };
     grebe_dataset *ds = saved_set(f, N, path), *out = NULL, *again = NULL;
     grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
-    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0 };
+    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 };
     const char *const removed[] = { "text", "label" };
     m.function_id = "x";
     assert_ok(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err));
@@ -165,7 +167,7 @@ static void whole_rows_where_asked(void **state)
     grebe_dataset *ds = saved_set(f, 100, path), *out = NULL, *mixed = NULL;
     grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
     grebe_transform_options o = GREBE_TRANSFORM_OPTIONS_INIT;
-    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0 };
+    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 };
     uint32_t seed = 1;
     m.function_id = "x";
     /* a file of the caller's name has all columns */
@@ -202,7 +204,7 @@ static void batches_that_differ(void **state)
     grebe_dataset *ds = saved_set(f, 5000, path), *out = NULL;
     grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
     const char *const text = "text";
-    struct job jobs[] = { { "x", "label", 3000, INT64_MAX, 0 }, { "x", NULL, INT64_MAX, 3000, 0 } };
+    struct job jobs[] = { { "x", "label", 3000, INT64_MAX, 0, 0, 0 }, { "x", NULL, INT64_MAX, 3000, 0, 0, 0 } };
     m.remove_columns = &text;
     m.n_remove_columns = 1;
     for (size_t i = 0; i < 2; i++) {
@@ -225,6 +227,40 @@ static void batches_that_differ(void **state)
     grebe_dataset_free(ds);
 }
 
+/* Batches of which no row is left, at the beginning, in between and at the end: the columns that stay lose these rows too. */
+static void batches_without_rows(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err;
+    char path[300];
+    grebe_dataset *ds = saved_set(f, 5000, path), *out = NULL;
+    static const int64_t none[][2] = { { 0, 1000 }, { 2000, 3000 }, { 4000, 5000 }, { 0, 5000 } };
+    const char *const text = "text";
+    grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
+    m.remove_columns = &text;
+    m.n_remove_columns = 1;
+    for (size_t i = 0; i < 4; i++) {
+        struct job job = { "x", NULL, INT64_MAX, INT64_MAX, none[i][0], none[i][1], 0 };
+        char id[8];
+        snprintf(id, sizeof id, "%zu", i);
+        m.function_id = id;
+        for (int k = 0; k < 2; k++) { /* written, found */
+            assert_ok(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err));
+            int64_t row = 0, *ids = ids_of(out, "id");
+            for (int64_t r = 0; r < 5000; r++) {
+                if (r < none[i][0] || r >= none[i][1]) {
+                    assert_int_equal(ids[row++], r);
+                }
+            }
+            assert_int_equal(out->n_rows, row);
+            free(ids);
+            grebe_dataset_free(out);
+        }
+        assert_int_equal(job.n_calls, 5);
+    }
+    grebe_dataset_free(ds);
+}
+
 /* Columns of some rows, as a process leaves them that ends while it makes whole rows of them: not believed. */
 static void columns_of_fewer_rows(void **state)
 {
@@ -233,7 +269,7 @@ static void columns_of_fewer_rows(void **state)
     char path[300], from[600], to[600];
     grebe_dataset *ds = saved_set(f, 5000, path), *some = NULL, *out = NULL, *of_some = NULL;
     grebe_map_options m = GREBE_MAP_OPTIONS_INIT;
-    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0 };
+    struct job job = { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 };
     m.function_id = "x";
     assert_ok(grebe_dataset_map(ds, apply, &job, &m, NULL, &out, &err));
     assert_ok(grebe_dataset_slice(ds, 0, 3000, NULL, &some, &err));
@@ -291,7 +327,7 @@ static void one_thread_calls_in_order(void **state)
     m.is_serial = true;
     m.batch_rows = 37;
     for (int n = 1; n <= 3; n++) {
-        struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, -1 };
+        struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 }, pthread_self(), 0, -1 };
         char id[8];
         snprintf(id, sizeof id, "%d", n);
         m.function_id = id;
@@ -306,12 +342,12 @@ static void one_thread_calls_in_order(void **state)
         grebe_dataset_free(out);
     }
     /* a failure: no batch behind it is given to the function, nothing is left that would be found */
-    struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, 20000 };
+    struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 }, pthread_self(), 0, 20000 };
     m.n_parts = 1;
     m.function_id = "fails";
     assert_fails(grebe_dataset_map(ds, apply_serial, &s, &m, &o, &out, &err), GREBE_EINVAL, "rows 19980 to 20016: does not like it");
     assert_int_equal(s.next, 20017);
-    s = (struct serial){ { "x", NULL, INT64_MAX, INT64_MAX, 0 }, pthread_self(), 0, -1 };
+    s = (struct serial){ { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 }, pthread_self(), 0, -1 };
     assert_ok(grebe_dataset_map(ds, apply_serial, &s, &m, &o, &out, &err));
     assert_int_equal(s.next, 30000);
     grebe_dataset_free(out);
@@ -324,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_new_columns_are_written, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(whole_rows_where_asked, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(batches_that_differ, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(batches_without_rows, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(columns_of_fewer_rows, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(one_thread_calls_in_order, fixture_set_up, fixture_tear_down),
     };
