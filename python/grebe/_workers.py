@@ -2,6 +2,8 @@
 """map and filter in several processes: each computes parts, which are cache files; a worker that dies ends the whole at once, and
 the parts that were finished are found by the next attempt."""
 
+import contextlib
+import glob
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -31,13 +33,18 @@ def _work(core, call, is_filter, options, parts, pipe):
     os._exit(0)
 
 
-def _stop(workers):
+def _stop(workers, folder):
+    """Ends those that still run; of what they were writing nothing is left."""
     for worker, pipe in workers:
         if worker.is_alive():
             worker.kill()
     for worker, pipe in workers:
         worker.join()
         pipe.close()
+        if worker.exitcode != 0 and folder is not None:
+            for path in glob.glob(os.path.join(glob.escape(folder), f".tmp-{worker.pid}-*")):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
 
 
 def _watch(workers, progress, n_rows):
@@ -97,7 +104,7 @@ def run_parts(core, call, is_filter, options, n_parts):
             shutil.rmtree(folder, ignore_errors=True)  # of no name that another attempt would come to
         raise
     finally:
-        _stop(workers)
+        _stop(workers, os.path.dirname(options["cache_file"] or core.info()["files"][0]))
     out = core.map(call, is_filter, {**options, "part": -1, "ignore_cache": False})
     if folder is not None:
         # mapped files stay readable without their names

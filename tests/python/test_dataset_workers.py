@@ -69,7 +69,9 @@ def test_in_memory(tmp_path):
 def test_an_exception_comes_through(ds):
     def fail(r):
         if r["id"] == 2500:
+            time.sleep(0.3)  # the other worker is in the middle of its part
             raise ZeroDivisionError("number 2500")
+        time.sleep(0.002 if 1000 <= r["id"] < 1500 else 0)
         return r
     with pytest.raises(ZeroDivisionError, match="number 2500"):
         ds.map(fail, num_proc=2)
