@@ -125,3 +125,13 @@ uint32_t hash_crc32(uint32_t crc, const void *bytes, size_t len)
 #endif
     return len == 0 ? crc : (uint32_t)crc32_z(crc, p, len);
 }
+
+uint32_t hash_crc32_join(uint32_t first, uint32_t second, uint64_t len)
+{
+    enum { STEP = 1 << 30 }; /* z_off_t may have 32 bits */
+    uLong crc = first;
+    for (; len > STEP; len -= STEP) {
+        crc = crc32_combine(crc, 0, STEP);
+    }
+    return (uint32_t)crc32_combine(crc, second, (z_off_t)len);
+}

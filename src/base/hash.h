@@ -24,5 +24,7 @@ uint64_t hash_stream_get(const struct hash_stream *h);
 
 /** CRC-32 with the gzip polynomial, as zlib's crc32(); start with crc 0. */
 uint32_t hash_crc32(uint32_t crc, const void *bytes, size_t len);
+/** The CRC-32 of bytes of which the last `len` have the CRC `second`, those before them `first`. */
+uint32_t hash_crc32_join(uint32_t first, uint32_t second, uint64_t len);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/csc_build.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/endian.h"
 #include "graph/csc_columns.h"
+#include "graph/csc_count.h"
+#include "graph/csc_decode.h"
 
 int csc_type_of_types(size_t n)
 {
@@ -54,8 +55,10 @@ static grebe_status order_types(struct csc_build *b, grebe_error *err)
     b->edge_order = arena_array(&m->arena, m->n_edges, sizeof *b->edge_order);
     b->node_offset = arena_array(&m->arena, m->n_nodes + 1, sizeof *b->node_offset);
     b->edges_of = arena_array(&m->arena, m->n_edges, sizeof *b->edges_of);
+    b->source_offset = arena_array(&m->arena, m->n_edges, sizeof *b->source_offset);
+    b->destination_offset = arena_array(&m->arena, m->n_edges, sizeof *b->destination_offset);
     if (names == NULL || other == NULL || b->node_order == NULL || b->edge_order == NULL || b->node_offset == NULL ||
-        b->edges_of == NULL) {
+        b->edges_of == NULL || b->source_offset == NULL || b->destination_offset == NULL) {
         return mem_fail(err, n * sizeof *names, m->shown);
     }
     for (size_t i = 0; i < m->n_nodes; i++) {
@@ -72,75 +75,46 @@ static grebe_status order_types(struct csc_build *b, grebe_error *err)
         }
     }
     b->n_nodes = b->node_offset[m->n_nodes];
+    for (size_t i = 0; i < m->n_nodes; i++) {
+        other[b->node_order[i]] = i; /* id by entry */
+    }
+    for (size_t i = 0; i < m->n_edges; i++) {
+        const struct graph_edge_spec *e = &m->edges[b->edge_order[i]];
+        b->source_offset[i] = b->node_offset[other[e->source]];
+        b->destination_offset[i] = b->node_offset[other[e->destination]];
+    }
     return GREBE_OK;
 }
 
-static int64_t offset_of(const struct csc_build *b, size_t node)
+
+/* ---- files ---- */
+
+static grebe_status open_files(struct csc_build *b, grebe_error *err)
 {
-    for (size_t i = 0; i < b->m->n_nodes; i++) {
-        if (b->node_order[i] == node) {
-            return b->node_offset[i];
+    for (size_t i = 0; i < b->m->n_edges; i++) {
+        grebe_status st = graph_edges_open(b->m, b->edge_order[i], &b->options.csv, &b->files[i], err);
+        if (st != GREBE_OK) {
+            return st;
         }
+        b->edges_of[i] = graph_edges_are_plain(&b->files[i]) ? (int64_t)b->files[i].array.shape[1] : 0;
     }
-    return 0;
+    return GREBE_OK;
 }
 
-/* ---- first pass ---- */
-
-struct count {
-    struct csc_build *b;
-    const struct graph_edges *file;
-    int64_t offset; /* of destinations */
-    atomic_int_fast64_t n;
-};
-
-static grebe_status count_block(void *arg, size_t i, grebe_error *err)
+/* How many there are is known now, of text too. */
+static grebe_status number_edges(struct csc_build *b, grebe_error *err)
 {
-    struct count *c = arg;
-    const grebe_allocator *a = c->b->m->ctx->a;
-    const size_t bytes = 2 * (GRAPH_BLOCK_EDGES + 1) * sizeof(int64_t);
-    size_t n = 0;
-    int64_t *sources = mem_alloc(a, bytes), *destinations = sources != NULL ? sources + GRAPH_BLOCK_EDGES + 1 : NULL;
-    if (sources == NULL) {
-        return mem_fail(err, bytes, c->file->path);
-    }
-    grebe_status st = graph_edges_read(c->file, i, sources, destinations, &n, err);
-    int64_t *counts = c->b->ends + c->offset + 1;
-    if (st == GREBE_OK && c->b->options.call.threads > 1) {
-        for (size_t k = 0; k < n; k++) {
-            __atomic_fetch_add(&counts[destinations[k]], 1, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < b->m->n_edges; i++) {
+        b->m->edges[b->edge_order[i]].n_edges = b->edges_of[i];
+        if (!checked_add_i64(b->n_edges, b->edges_of[i], &b->n_edges)) {
+            return GREBE_FAIL(err, GREBE_ELIMIT, "%s: more edges than 2^63 - 1", b->m->shown);
         }
-    } else if (st == GREBE_OK) {
-        for (size_t k = 0; k < n; k++) {
-            counts[destinations[k]]++;
+        grebe_status st = graph_metadata_check_rows(b->m, b->edge_order[i], err);
+        if (st != GREBE_OK) {
+            return st;
         }
     }
-    atomic_fetch_add(&c->n, (int64_t)n);
-    mem_free(a, sources, bytes);
-    return st;
-}
-
-static grebe_status count_all(struct csc_build *b, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    struct graph_metadata *m = b->m;
-    for (size_t i = 0; i < m->n_edges; i++) {
-        struct graph_edge_spec *e = &m->edges[b->edge_order[i]];
-        struct count c = { .b = b, .file = &b->files[i], .offset = offset_of(b, e->destination) };
-        GREBE_TRY(graph_edges_open(m, b->edge_order[i], &b->options.csv, &b->files[i], err));
-        b->files[i].is_forgetful = b->options.call.memory_limit_bytes != UINT64_MAX;
-        GREBE_TRY(parallel_for(m->ctx->pool, b->options.call.threads, b->files[i].n_blocks, count_block, &c,
-                               b->options.call.cancel, err));
-        b->edges_of[i] = c.n;
-        e->n_edges = c.n;
-        b->n_edges += c.n;
-        GREBE_TRY(graph_metadata_check_rows(m, b->edge_order[i], err));
-    }
-    for (int64_t v = 0; v < b->n_nodes; v++) {
-        b->ends[v + 1] += b->ends[v];
-    }
-out:
-    return st;
+    return GREBE_OK;
 }
 
 /* ---- types of the arrays ---- */
@@ -183,13 +157,18 @@ grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options 
                         (long long)b->n_nodes);
         goto out;
     }
-    b->ends = mem_alloc_zero(m->ctx->a, bytes);
+    b->ends = mem_alloc(m->ctx->a, bytes);
     b->files = arena_array(&m->arena, m->n_edges, sizeof *b->files);
     if (b->ends == NULL || b->files == NULL) {
         st = mem_fail(err, bytes, m->shown);
         goto out;
     }
-    GREBE_TRY(count_all(b, err));
+    mem_wish_large_pages(b->ends, bytes);
+    memset(b->ends, 0, bytes);
+    GREBE_TRY(open_files(b, err));
+    GREBE_TRY(csc_decode(b, err));
+    GREBE_TRY(number_edges(b, err));
+    GREBE_TRY(csc_count(b, err));
     choose_types(b);
     GREBE_TRY(csc_columns_open(b, err));
     *out = b;

@@ -4,15 +4,19 @@
 
 /*
  * Edges of files to lists by destination: a stable counting sort, in two passes over the files. The second one goes
- * over them once for each range of destinations whose lists fit the memory that may be used. The result is the same,
- * bit for bit, for any number of threads and any amount of memory.
+ * over them once for each range of destinations, whose lists fit a thread's share of the memory that may be used. The
+ * result is the same, bit for bit, for any number of threads and any amount of memory.
  *
  * Memory: 8 bytes a node, and the budget.
  */
 
 #include "graph/graph_edges.h"
+#include "io/io.h"
 
-enum { CSC_NODE_TYPES_MAX = 1 << 20 };
+enum {
+    CSC_NODE_TYPES_MAX = 1 << 20,
+    CSC_CHUNK_EDGES = 4096 /* of a block: what is noted about them stays in the first cache */
+};
 
 /** Rows of an edge attribute in the order of the files of all types; is moved along with its edges. */
 struct csc_column {
@@ -31,6 +35,13 @@ struct csc_options {
     bool is_attribute_order_kept; /* attributes stay in the order of the files, as DGL leaves them */
     struct graph_csv_options csv;
     struct call call;
+    struct io_store *store; /* local */
+    const char *folder;     /* for a temporary file; both are borrowed until csc_build_free() */
+};
+
+/** Destinations [node_begin, node_end), whose lists are edges [edge_begin, edge_end). */
+struct csc_bounds {
+    int64_t node_begin, node_end, edge_begin, edge_end;
 };
 
 struct csc_build {
@@ -41,16 +52,20 @@ struct csc_build {
     int64_t *node_offset;            /* shape [node types + 1] */
     struct graph_edges *files;       /* by id */
     int64_t *edges_of;               /* shape [edge types] */
+    int64_t *source_offset, *destination_offset; /* of the nodes at the ends of each edge type; shape [edge types] */
     int64_t n_nodes, n_edges;
-    int64_t *ends; /* shape [n_nodes + 1]: indptr; during the second pass, where the next edge goes */
+    int64_t *ends; /* shape [n_nodes + 1]: indptr; from the second pass on, where the next edge would go */
     int indptr_type, indices_type, type_type; /* ARRAY_I32, …; type_type -1: the graph has no types */
     struct csc_column *columns;
     size_t n_columns, n_moved; /* moved: those that the second pass puts in order; all or none */
+    struct csc_bounds *ranges; /* of the second pass, in order */
+    size_t n_ranges;
 };
 
-/** What the second pass made for destinations [node_begin, node_end): edges [edge_begin, edge_end). */
+/** What the second pass made for a range. */
 struct csc_range {
-    int64_t edge_begin, edge_end;
+    size_t index; /* of csc_build.ranges */
+    struct csc_bounds at;
     unsigned char *indices, *edge_ids, *types; /* packed; NULL: there are none */
     unsigned char **columns;                   /* shape [n_moved] */
 };
@@ -61,10 +76,11 @@ grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options 
                              grebe_error *err);
 void csc_build_free(struct csc_build *b); /* NULL accepted */
 
+/** Destinations are shared out into ranges. */
+grebe_status csc_plan_ranges(struct csc_build *b, grebe_error *err);
+/** Called for each range once, in no order, by several threads at once. */
 typedef grebe_status (*csc_range_fn)(void *arg, const struct csc_range *range, grebe_error *err);
-/** Whether all edges fit the memory: one call of fn. */
-bool csc_is_one_range(const struct csc_build *b);
-/** The second pass: fn for each range, in order. From the last call on, `ends` is indptr again. */
+/** The second pass, once. `ends` is no longer indptr afterwards. */
 grebe_status csc_build_ranges(struct csc_build *b, csc_range_fn fn, void *arg, grebe_error *err);
 
 /** The narrowest of u8, i16, i32, i64 for so many types. */

@@ -101,6 +101,8 @@ void graph_edges_close(struct graph_edges *e)
 {
     if (e->ctx != NULL) {
         mem_free(e->ctx->a, e->text_begin, e->text_begin != NULL ? (e->n_blocks_room + 1) * sizeof *e->text_begin : 0);
+        mem_free(e->ctx->a, e->views, e->views != NULL ? e->n_blocks * sizeof *e->views : 0);
+        region_drop(e->decoded);
         region_drop(e->text);
         graph_edge_rows_close(e->rows);
         tensor_release(&e->array);
@@ -128,7 +130,7 @@ static grebe_status read_row(const struct graph_edges *e, uint64_t row, uint64_t
     } else {
         st = tensor_read_i64(&part, 0, n, dst, err);
     }
-    if (e->is_forgetful && n > 0) {
+    if (n > 0) {
         region_forget(e->array.region, part.data,
                       ((n - 1) * (size_t)part.strides[0] + 1) * tensor_type_bytes(part.type));
     }
@@ -182,13 +184,59 @@ grebe_status graph_edges_read(const struct graph_edges *e, size_t block, int64_t
     uint64_t begin = 0;
     if (e->text != NULL) {
         grebe_status read = graph_csv_read(e, block, sources, destinations, n, err);
-        if (e->is_forgetful) {
-            region_forget(e->text, e->text->data + e->text_begin[block],
-                          e->text_begin[block + 1] - e->text_begin[block]);
-        }
+        region_forget(e->text, e->text->data + e->text_begin[block], e->text_begin[block + 1] - e->text_begin[block]);
         return read;
     }
     grebe_status st = e->rows != NULL ? graph_edge_rows_read(e->rows, block, ends, n, &begin, err)
                                       : read_array(e, block, ends, n, &begin, err);
     return st == GREBE_OK ? check_ends(e, ends, *n, begin, err) : st;
+}
+
+/* ---- blocks as they lie in memory ---- */
+
+bool graph_edges_are_plain(const struct graph_edges *e)
+{
+    const struct tensor *t = &e->array;
+    const uint16_t one = 1;
+    bool is_little = *(const unsigned char *)&one == 1;
+    size_t width = tensor_type_bytes(t->type);
+    return e->text == NULL && e->rows == NULL && (t->type == ARRAY_I64 || t->type == ARRAY_I32) &&
+           (is_little != t->is_big_endian || t->n_values == 0) && t->is_packed && (uintptr_t)t->data % width == 0;
+}
+
+struct graph_edge_view graph_edges_view(const struct graph_edges *e, size_t block)
+{
+    if (e->views != NULL) {
+        return e->views[block];
+    }
+    const struct tensor *t = &e->array;
+    size_t width = tensor_type_bytes(t->type);
+    uint64_t begin = (uint64_t)block * GRAPH_BLOCK_EDGES, all = t->shape[1];
+    return (struct graph_edge_view){ t->data + begin * width, t->data + (all + begin) * width, width,
+                                     (size_t)min_u64(GRAPH_BLOCK_EDGES, all - begin) };
+}
+
+void graph_edges_forget(const struct graph_edges *e, const struct graph_edge_view *v)
+{
+    const struct region *r = e->views != NULL ? e->decoded : e->array.region;
+    if (r != NULL) {
+        region_forget(r, v->sources, v->n * v->width);
+        region_forget(r, v->destinations, v->n * v->width);
+    }
+}
+
+grebe_status graph_edges_check(const struct graph_edges *e, grebe_error *err)
+{
+    const size_t room = GRAPH_BLOCK_EDGES + 1, bytes = 2 * room * sizeof(int64_t);
+    grebe_status st = GREBE_OK;
+    int64_t *ends = mem_alloc(e->ctx->a, bytes);
+    if (ends == NULL) {
+        return mem_fail(err, bytes, e->path);
+    }
+    for (size_t i = 0; i < e->n_blocks && st == GREBE_OK; i++) {
+        size_t n = 0;
+        st = graph_edges_read(e, i, ends, ends + room, &n, err);
+    }
+    mem_free(e->ctx->a, ends, bytes);
+    return st;
 }

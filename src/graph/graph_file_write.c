@@ -16,12 +16,20 @@ enum {
     TYPES = 4 /* numbers of tensors; 0: the version */
 };
 
+/* A tensor that is made range by range. */
+struct patched {
+    size_t number; /* in the file */
+    size_t width;  /* bytes a value */
+};
+
 struct writing {
     struct csc_build *b;
     struct io_writer *file;
     struct graph_torch_state state;
     struct graph_torch_writer *torch;
-    bool is_one_range;
+    uint32_t *crcs; /* of each range's part of each tensor: shape [ranges, n_patched] */
+    struct patched *patched;
+    size_t n_patched;
     unsigned char *offsets;
     struct csc_column *node_columns;
     size_t n_node_columns;
@@ -183,48 +191,84 @@ out:
 
 /* ---- edges ---- */
 
+static void add_patched(struct writing *w, size_t number, size_t width)
+{
+    w->patched[w->n_patched++] = (struct patched){ number, width };
+}
+
+/* In the order of values_of(). */
+static grebe_status list_patched(struct writing *w, grebe_error *err)
+{
+    const struct csc_build *b = w->b;
+    const struct graph_torch_state *s = &w->state;
+    struct arena *ar = &b->m->arena;
+    size_t number = 1 + s->n_tensors + s->n_node_types + s->n_edge_types + s->n_node_attributes, all = 0;
+    w->patched = arena_array(ar, 3 + b->n_moved, sizeof *w->patched);
+    if (w->patched == NULL) {
+        return mem_fail(err, (3 + b->n_moved) * sizeof *w->patched, b->m->shown);
+    }
+    add_patched(w, INDICES, tensor_type_bytes(b->indices_type));
+    if (b->type_type >= 0) {
+        add_patched(w, TYPES, tensor_type_bytes(b->type_type));
+    }
+    if (b->options.has_edge_ids) {
+        add_patched(w, number++, tensor_type_bytes(b->indptr_type));
+    }
+    for (size_t i = 0; i < b->n_moved; i++) {
+        add_patched(w, number++, b->columns[i].width);
+    }
+    w->crcs = checked_mul_size(w->n_patched, b->n_ranges, &all) ? arena_array(ar, all, sizeof *w->crcs) : NULL;
+    return w->crcs != NULL ? GREBE_OK : mem_fail(err, all * sizeof *w->crcs, b->m->shown);
+}
+
+static const unsigned char *values_of(const struct csc_range *r, size_t i)
+{
+    const unsigned char *own[] = { r->indices, r->types, r->edge_ids };
+    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
+        if (own[k] != NULL && i-- == 0) {
+            return own[k];
+        }
+    }
+    return r->columns[i];
+}
+
 static grebe_status put_range(void *arg, const struct csc_range *r, grebe_error *err)
 {
     struct writing *w = arg;
-    struct csc_build *b = w->b;
-    struct graph_torch_state *s = &w->state;
-    size_t first = b->options.has_edge_ids ? 1 : 0, n = (size_t)(r->edge_end - r->edge_begin);
-    grebe_status st = GREBE_OK;
-    if (w->is_one_range) { /* all is in memory: the file is written once from end to end */
-        s->tensors[1].tensor.data = r->indices;
-        s->tensors[3].tensor.data = r->types;
-        s->edge_attributes[0].tensor.data = first == 1 ? r->edge_ids : s->edge_attributes[0].tensor.data;
-        for (size_t i = 0; i < b->n_moved; i++) {
-            s->edge_attributes[first + i].tensor.data = r->columns[i];
+    const uint64_t begin = (uint64_t)r->at.edge_begin, n = (uint64_t)r->at.edge_end - begin;
+    for (size_t i = 0; i < w->n_patched; i++) {
+        const struct patched *p = &w->patched[i];
+        grebe_status st = graph_torch_patch(w->torch, p->number, begin * p->width, values_of(r, i),
+                                            (size_t)n * p->width, &w->crcs[r->index * w->n_patched + i], err);
+        if (st != GREBE_OK) {
+            return st;
         }
-        return graph_torch_begin(b->m->ctx, w->file, s, &w->torch, err);
     }
-    size_t at = 1 + s->n_tensors + s->n_node_types + s->n_edge_types + s->n_node_attributes;
-    GREBE_TRY(graph_torch_patch(w->torch, INDICES, r->indices, n * tensor_type_bytes(b->indices_type), err));
-    if (r->types != NULL) {
-        GREBE_TRY(graph_torch_patch(w->torch, TYPES, r->types, n * tensor_type_bytes(b->type_type), err));
+    return GREBE_OK;
+}
+
+static void join_ranges(struct writing *w)
+{
+    for (size_t k = 0; k < w->b->n_ranges; k++) {
+        uint64_t n = (uint64_t)(w->b->ranges[k].edge_end - w->b->ranges[k].edge_begin);
+        for (size_t i = 0; i < w->n_patched; i++) {
+            graph_torch_join(w->torch, w->patched[i].number, w->crcs[k * w->n_patched + i], n * w->patched[i].width);
+        }
     }
-    if (r->edge_ids != NULL) {
-        GREBE_TRY(graph_torch_patch(w->torch, at, r->edge_ids, n * tensor_type_bytes(b->indptr_type), err));
-    }
-    for (size_t i = 0; i < b->n_moved; i++) {
-        GREBE_TRY(graph_torch_patch(w->torch, at + first + i, r->columns[i], n * b->columns[i].width, err));
-    }
-out:
-    return st;
 }
 
 grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable,
                               uint64_t *n_bytes, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct writing w = { .b = b, .is_one_range = csc_is_one_range(b) };
+    struct writing w = { .b = b };
     GREBE_TRY(io_create(store, path, is_durable, &w.file, err));
     GREBE_TRY(describe(&w, err));
-    if (!w.is_one_range) {
-        GREBE_TRY(graph_torch_begin(b->m->ctx, w.file, &w.state, &w.torch, err));
-    }
+    GREBE_TRY(csc_plan_ranges(b, err));
+    GREBE_TRY(list_patched(&w, err));
+    GREBE_TRY(graph_torch_begin(b->m->ctx, w.file, &w.state, &w.torch, err));
     GREBE_TRY(csc_build_ranges(b, put_range, &w, err));
+    join_ranges(&w);
     GREBE_TRY(graph_torch_finish(w.torch, err));
     GREBE_TRY(io_writer_publish(w.file, false, err));
     *n_bytes = w.file->n_written;

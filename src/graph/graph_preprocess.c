@@ -205,7 +205,9 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
                                          .is_cast = !j->options.without_cast,
                                          .is_attribute_order_kept = j->options.keep_attribute_order,
                                          .csv = { j->options.csv_has_header, j->options.csv_separator },
-                                         .call = j->call };
+                                         .call = j->call,
+                                         .store = j->store,
+                                         .folder = folder };
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
     GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
                                             : graph_problems_status(j->m, err)); /* rows of text files of edges */

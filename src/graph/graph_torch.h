@@ -54,9 +54,16 @@ grebe_status graph_torch_begin(grebe_context *ctx, struct io_writer *file, const
                                struct graph_torch_writer **out, grebe_error *err);
 /** Bytes of a tensor that fn makes. */
 grebe_status graph_torch_put(struct graph_torch_writer *w, const void *bytes, size_t n, grebe_error *err);
-/** The next bytes of a tensor that was left out, number `tensor` in the order of the pickle (0: the version number). */
-grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n,
-                               grebe_error *err);
+/**
+ * Bytes of a tensor that was left out, number `tensor` in the order of the pickle (0: the version number), from `at` on.
+ * Safe from many threads between graph_torch_begin() and graph_torch_join().
+ *
+ * @param crc Written: of these bytes, for graph_torch_join().
+ */
+grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, uint64_t at, const void *bytes, size_t n,
+                               uint32_t *crc, grebe_error *err);
+/** The next n bytes of a tensor that was left out, in their order, have been patched, and have this checksum. */
+void graph_torch_join(struct graph_torch_writer *w, size_t tensor, uint32_t crc, uint64_t n);
 /** Checksums and the directory. */
 grebe_status graph_torch_finish(struct graph_torch_writer *w, grebe_error *err);
 void graph_torch_free(struct graph_torch_writer *w); /* NULL accepted */

@@ -2,6 +2,7 @@
 /* The zip archive around the tensors of a graph: members stored as they are, sizes beyond 4 GiB in zip64 fields. */
 #include "graph/graph_torch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 #define FOLDER "fused_csc_sampling_graph"
 
-enum { LOCAL = 30, CENTRAL = 46, ALIGN = 64, ZEROS = 1 << 16, VERSION = 6199 };
+enum { LOCAL = 30, CENTRAL = 46, ALIGN = 64, VERSION = 6199 };
 
 struct member {
     char name[64];
@@ -75,22 +76,6 @@ grebe_status graph_torch_put(struct graph_torch_writer *w, const void *bytes, si
     return io_write(w->file, bytes, n, err);
 }
 
-static grebe_status put_zeros(struct graph_torch_writer *w, uint64_t n, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    unsigned char *zeros = mem_alloc_zero(w->ctx->a, ZEROS);
-    if (zeros == NULL) {
-        return mem_fail(err, ZEROS, w->file->path);
-    }
-    for (uint64_t left = n; left > 0 && st == GREBE_OK;) {
-        size_t some = (size_t)min_u64(left, ZEROS);
-        st = io_write(w->file, zeros, some, err);
-        left -= some;
-    }
-    mem_free(w->ctx->a, zeros, ZEROS);
-    return st;
-}
-
 static struct member *add_member(struct graph_torch_writer *w, const char *name, uint64_t size)
 {
     struct member *m = &w->members[w->n_members++];
@@ -122,7 +107,7 @@ static grebe_status put_tensor(struct graph_torch_writer *w, const struct graph_
         return graph_torch_put(w, t->data, (size_t)t->n_bytes, err);
     }
     if (t->fn == NULL) {
-        return put_zeros(w, t->n_bytes, err);
+        return io_writer_skip(w->file, t->n_bytes, err);
     }
     st = t->fn(t->arg, w, err);
     return st == GREBE_OK && m->done != m->size
@@ -192,17 +177,23 @@ out:
     return st;
 }
 
-grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, const void *bytes, size_t n,
-                               grebe_error *err)
+grebe_status graph_torch_patch(struct graph_torch_writer *w, size_t tensor, uint64_t at, const void *bytes, size_t n,
+                               uint32_t *crc, grebe_error *err)
 {
-    struct member *m = &w->members[1 + tensor];
-    if (tensor >= w->n_tensors || n > m->size - m->done) {
+    const struct member *m = &w->members[1 + tensor];
+    if (tensor >= w->n_tensors || !range_fits_u64(at, n, m->size)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: more bytes than the tensor has", w->file->path);
     }
-    grebe_status st = n > 0 ? io_writer_patch(w->file, m->data_at + m->done, bytes, n, err) : GREBE_OK;
-    m->crc = hash_crc32(m->crc, bytes, n);
+    *crc = hash_crc32(0, bytes, n);
+    return n > 0 ? io_writer_patch(w->file, m->data_at + at, bytes, n, err) : GREBE_OK;
+}
+
+void graph_torch_join(struct graph_torch_writer *w, size_t tensor, uint32_t crc, uint64_t n)
+{
+    assert(tensor < w->n_tensors);
+    struct member *m = &w->members[1 + tensor];
+    m->crc = hash_crc32_join(m->crc, crc, n);
     m->done += n;
-    return st;
 }
 
 static grebe_status put_central(struct graph_torch_writer *w, const struct member *m, grebe_error *err)

@@ -166,6 +166,12 @@ const char *io_writer_local_path(const struct io_writer *w);
 grebe_status io_writer_patch(struct io_writer *w, uint64_t offset, const void *bytes, size_t len, grebe_error *err);
 
 /**
+ * Leave out n bytes for io_writer_patch(); they read as zeros until then. A patch of what was left out may run in many
+ * threads at once, while nothing else is done with the writer.
+ */
+grebe_status io_writer_skip(struct io_writer *w, uint64_t n, grebe_error *err);
+
+/**
  * Give the file its name. The only way in which a name comes to be in the whole library.
  * Durable: the file is synced before, its folder after.
  *

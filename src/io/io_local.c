@@ -323,6 +323,9 @@ static grebe_status write_out(struct local_writer *w, const unsigned char *p, si
 
 static grebe_status flush_block(struct local_writer *w, grebe_error *err)
 {
+    if (w->n_block == 0) {
+        return GREBE_OK; /* nothing is changed: patches of many threads come by here */
+    }
     grebe_status st = write_out(w, w->block, w->n_block, err);
     w->n_block = 0;
     return st;
@@ -499,6 +502,29 @@ grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *
             len -= (size_t)n;
         }
     }
+    return st;
+}
+
+grebe_status io_writer_skip(struct io_writer *iw, uint64_t n, grebe_error *err)
+{
+    static const unsigned char zeros[4096];
+    struct local_writer *w = (struct local_writer *)iw;
+    if (iw->ops != &local_writer_ops) { /* no holes elsewhere */
+        grebe_status st = GREBE_OK;
+        for (uint64_t left = n; left > 0 && st == GREBE_OK; left -= min_u64(left, sizeof zeros)) {
+            st = io_write(iw, zeros, (size_t)min_u64(left, sizeof zeros), err);
+        }
+        return st;
+    }
+    uint64_t end = 0;
+    grebe_status st = flush_block(w, err);
+    errno = 0;
+    if (st == GREBE_OK && (!checked_add_u64(iw->n_written, n, &end) || end > (uint64_t)INT64_MAX ||
+                           ftruncate(w->fd, (off_t)end) != 0 || lseek(w->fd, (off_t)end, SEEK_SET) < 0)) {
+        st = GREBE_FAIL_SYS(err, errno != 0 ? status_from_errno(errno) : GREBE_ELIMIT, errno,
+                            "%s: cannot make room for %llu bytes", iw->path, (unsigned long long)n);
+    }
+    iw->n_written = st == GREBE_OK ? end : iw->n_written;
     return st;
 }
 
