@@ -100,12 +100,12 @@ grebe_status csc_explain(const struct csc_build *b, grebe_error *err)
 
 uint64_t csc_budget(const struct csc_build *b, uint64_t wanted)
 {
-    enum { USUAL = 128 << 20, PARTS = 8 };
+    enum { USUAL = 64 << 20, PARTS = 8 };
     uint64_t limit = b->options.call.memory_limit_bytes;
     if (limit != UINT64_MAX) {
         return limit;
     }
-    /* more would spare reading the files again, up to eight times in all; reading is the smaller part of the work */
+    /* more would spare reading the files again, which costs less than lists that are wider than the caches */
     return wanted / PARTS > USUAL ? wanted / PARTS : USUAL;
 }
 

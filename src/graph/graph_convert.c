@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "io/io.h"
 
-enum { CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20, PART = 4 << 20, PENDING_MAX = 64 };
 
 /* ---- names ---- */
 
@@ -64,18 +64,40 @@ out:
 
 /* ---- values ---- */
 
-static grebe_status put_values(struct io_writer *w, const struct tensor *t, grebe_error *err)
+struct copying {
+    struct io_writer *w;
+    const struct tensor *t;
+    uint64_t begin, n_bytes; /* begin: of the values in the file that is written */
+};
+
+static grebe_status copy_part(void *arg, size_t i, grebe_error *err)
+{
+    const struct copying *c = arg;
+    uint64_t at = (uint64_t)i * PART;
+    size_t n = (size_t)min_u64(PART, c->n_bytes - at);
+    grebe_status st = io_writer_patch(c->w, c->begin + at, c->t->data + at, n, err);
+    region_forget(c->t->region, c->t->data + at, n);
+    return st;
+}
+
+/* Values that stand in the source as they shall in the file. */
+static grebe_status copy_values(const struct graph_outputs *o, struct io_writer *w, const struct tensor *t,
+                                grebe_error *err)
+{
+    const struct copying c = { w, t, w->n_written, t->n_values * tensor_type_bytes(t->type) };
+    grebe_status st = io_writer_skip(w, c.n_bytes, err);
+    size_t n = (size_t)((c.n_bytes + PART - 1) / PART);
+    return st == GREBE_OK ? parallel_for(o->m->ctx->pool, o->call.threads, n, copy_part, (void *)&c, o->call.cancel, err)
+                          : st;
+}
+
+static grebe_status put_values(const struct graph_outputs *o, struct io_writer *w, const struct tensor *t,
+                               grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     size_t width = tensor_type_bytes(t->type);
-    if (t->is_packed && !t->is_big_endian) {
-        uint64_t bytes = t->n_values * width;
-        for (uint64_t at = 0; at < bytes && st == GREBE_OK; at += CHUNK) {
-            size_t some_bytes = (size_t)min_u64(CHUNK, bytes - at);
-            st = io_write(w, t->data + at, some_bytes, err);
-            region_forget(t->region, t->data + at, some_bytes);
-        }
-        return st;
+    if (t->is_packed && !t->is_big_endian && t->n_values * width >= CHUNK && io_writer_local_path(w) != NULL) {
+        return copy_values(o, w, t, err);
     }
     uint64_t rows = t->rank > 0 ? t->shape[0] : 1, each = rows > 0 ? t->n_values / rows : 0;
     uint64_t some = each > 0 && each * width < CHUNK ? CHUNK / (each * width) : 1;
@@ -130,6 +152,41 @@ static grebe_status make_folder_of(struct graph_outputs *o, const char *path, gr
     return st;
 }
 
+/* *w is moved in. Small files are not worth an open one. */
+static grebe_status publish_later(struct graph_outputs *o, struct io_writer **w, grebe_error *err)
+{
+    if (!o->is_durable || o->n_pending == PENDING_MAX || (*w)->n_written < CHUNK) {
+        return io_writer_publish(*w, false, err);
+    }
+    if (o->pending == NULL) {
+        o->pending = arena_array(&o->m->arena, PENDING_MAX, sizeof(struct io_writer *));
+    }
+    if (o->pending == NULL) {
+        return mem_fail(err, PENDING_MAX * sizeof(struct io_writer *), (*w)->path);
+    }
+    o->pending[o->n_pending++] = *w;
+    *w = NULL;
+    return GREBE_OK;
+}
+
+grebe_status graph_outputs_publish(struct graph_outputs *o, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    for (size_t i = 0; i < o->n_pending && st == GREBE_OK; i++) {
+        st = io_writer_publish(o->pending[i], false, err);
+    }
+    graph_outputs_release(o);
+    return st;
+}
+
+void graph_outputs_release(struct graph_outputs *o)
+{
+    for (size_t i = 0; i < o->n_pending; i++) {
+        io_writer_free(o->pending[i]);
+    }
+    o->n_pending = 0;
+}
+
 static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *f, struct tensor *t,
                               struct graph_output *x, grebe_error *err)
 {
@@ -153,9 +210,9 @@ static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *
     GREBE_TRY(make_folder_of(o, buf_text(&path), err));
     GREBE_TRY(io_create(o->store, buf_text(&path), o->is_durable, &w, err));
     GREBE_TRY(io_write(w, head.data, head.len, err));
-    GREBE_TRY(x->conversion == GRAPH_AS_INT32 ? put_int32(w, t, f->path, err) : put_values(w, t, err));
-    GREBE_TRY(io_writer_publish(w, false, err));
+    GREBE_TRY(x->conversion == GRAPH_AS_INT32 ? put_int32(w, t, f->path, err) : put_values(o, w, t, err));
     x->n_bytes = w->n_written;
+    GREBE_TRY(publish_later(o, &w, err));
 out:
     io_writer_free(w);
     buf_release(&head);

@@ -28,6 +28,9 @@ struct graph_outputs {
     struct io_store *store;
     const char *folder; /* where they are written */
     bool is_durable;
+    struct call call;
+    struct io_writer **pending; /* files that are whole, and get their names by graph_outputs_publish(); shape [n_pending] */
+    size_t n_pending;
     struct graph_output *items; /* in the arena of m */
     size_t n, capacity;
 };
@@ -35,5 +38,13 @@ struct graph_outputs {
 /** Convert a file, if that was not done already. *out is valid until the next one. */
 grebe_status graph_convert(struct graph_outputs *o, const struct graph_file *f, enum graph_conversion conversion,
                            struct graph_output *out, grebe_error *err);
+
+/**
+ * Give the files their names. What is to be durable was on its way to the disk since it was written, so that this waits
+ * less the later it comes.
+ */
+grebe_status graph_outputs_publish(struct graph_outputs *o, grebe_error *err);
+/** Files that have no names yet are removed. Idempotent. */
+void graph_outputs_release(struct graph_outputs *o);
 
 #endif

@@ -199,7 +199,7 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     uint64_t graph_bytes = 0;
     size_t n_files = 0;
     struct graph_outputs outputs = {
-        .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable
+        .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable, .call = j->call
     };
     const struct csc_options options = { .has_edge_ids = !j->options.without_edge_ids,
                                          .is_cast = !j->options.without_cast,
@@ -211,15 +211,16 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
     GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
                                             : graph_problems_status(j->m, err)); /* rows of text files of edges */
+    GREBE_TRY(graph_items_write(&outputs, &j->options, options.is_cast && b->indices_type == ARRAY_I32, err));
     GREBE_TRY(join(j, folder, "fused_csc_sampling_graph.pt", &graph, err));
     GREBE_TRY(graph_file_write(j->store, graph, b, j->options.is_durable, &graph_bytes, err));
-    bool is_narrow = options.is_cast && b->indices_type == ARRAY_I32;
     csc_build_free(b);
     b = NULL;
-    GREBE_TRY(graph_items_write(&outputs, &j->options, is_narrow, err));
+    GREBE_TRY(graph_outputs_publish(&outputs, err));
     GREBE_TRY(list_inputs(j, &files, &n_files, err));
     GREBE_TRY(graph_manifest_write(j->store, folder, j->data, &j->options, files, n_files, &outputs, graph_bytes, err));
 out:
+    graph_outputs_release(&outputs);
     csc_build_free(b);
     return st;
 }

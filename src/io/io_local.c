@@ -18,7 +18,7 @@
 
 #include "base/checked.h"
 
-enum { WRITE_BLOCK = 256 << 10, IO_CALL_MAX = 1 << 30 };
+enum { WRITE_BLOCK = 256 << 10, IO_CALL_MAX = 1 << 30, START_BYTES = 4 << 20 };
 
 /* Wraps for times beyond the year 2262, which anybody may give to a file: it is compared only. */
 static int64_t time_ns(const struct timespec *t)
@@ -301,7 +301,23 @@ struct local_writer {
     char *temporary;
     unsigned char *block; /* small writes are gathered here */
     size_t n_block;
+    uint64_t end, started; /* of what was handed to the system; up to where the disk was told of it */
 };
+
+/*
+ * What will be synced at the end is sent to the disk while the rest is made: a wish, and no promise that it is there.
+ * Safe from many threads.
+ */
+static void start_writing(const struct local_writer *w, uint64_t offset, uint64_t len)
+{
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (w->writer.is_durable) {
+        (void)sync_file_range(w->fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE);
+    }
+#else
+    (void)w, (void)offset, (void)len;
+#endif
+}
 
 static grebe_status write_out(struct local_writer *w, const unsigned char *p, size_t len,
                               grebe_error *err)
@@ -317,6 +333,11 @@ static grebe_status write_out(struct local_writer *w, const unsigned char *p, si
         }
         p += n;
         len -= (size_t)n;
+        w->end += (uint64_t)n;
+    }
+    if (w->end - w->started >= START_BYTES) {
+        start_writing(w, w->started, w->end - w->started);
+        w->started = w->end;
     }
     return GREBE_OK;
 }
@@ -492,6 +513,7 @@ grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *
     }
     grebe_status st = flush_block(w, err);
     const unsigned char *p = bytes;
+    const uint64_t begin = offset, all = len;
     while (st == GREBE_OK && len > 0) {
         ssize_t n = pwrite(w->fd, p, min_size(len, IO_CALL_MAX), (off_t)offset);
         if (n < 0 && errno != EINTR) {
@@ -501,6 +523,9 @@ grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *
             offset += (uint64_t)n;
             len -= (size_t)n;
         }
+    }
+    if (st == GREBE_OK && all >= START_BYTES / 4) {
+        start_writing(w, begin, all);
     }
     return st;
 }
@@ -524,7 +549,9 @@ grebe_status io_writer_skip(struct io_writer *iw, uint64_t n, grebe_error *err)
         st = GREBE_FAIL_SYS(err, errno != 0 ? status_from_errno(errno) : GREBE_ELIMIT, errno,
                             "%s: cannot make room for %llu bytes", iw->path, (unsigned long long)n);
     }
-    iw->n_written = st == GREBE_OK ? end : iw->n_written;
+    if (st == GREBE_OK) {
+        iw->n_written = w->end = w->started = end;
+    }
     return st;
 }
 

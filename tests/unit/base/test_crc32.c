@@ -40,12 +40,29 @@ static void test_crc32__every_length_and_start__as_defined(void **state)
     uint32_t whole = hash_crc32(0, bytes, 1000);
     for (size_t cut = 0; cut <= 1000; cut += 7) {
         assert_int_equal(hash_crc32(hash_crc32(0, bytes, cut), bytes + cut, 1000 - cut), whole);
+        assert_int_equal(hash_crc32_join(hash_crc32(0, bytes, cut), hash_crc32(0, bytes + cut, 1000 - cut), 1000 - cut), whole);
     }
+}
+
+/* More zeros than one step of the joining has. */
+static void test_crc32__joined_behind_3_gib_of_zeros__is_that_of_all(void **state)
+{
+    (void)state;
+    enum { PIECE = 1 << 26, PIECES = 48 };
+    unsigned char *zeros = calloc(1, PIECE);
+    uint32_t one = hash_crc32(0, zeros, PIECE), first = hash_crc32(0, "head", 4), whole = first, all = 0;
+    for (int i = 0; i < PIECES; i++) {
+        whole = hash_crc32(whole, zeros, PIECE);
+        all = hash_crc32_join(all, one, PIECE);
+    }
+    free(zeros);
+    assert_int_equal(hash_crc32_join(first, all, (uint64_t)PIECE * PIECES), whole);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crc32__joined_behind_3_gib_of_zeros__is_that_of_all),
         cmocka_unit_test(test_crc32__known_values),
         cmocka_unit_test(test_crc32__every_length_and_start__as_defined),
     };

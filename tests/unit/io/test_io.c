@@ -356,6 +356,51 @@ static void test_publish__no_file_there__left_alone(void **state)
     test_folder_remove(folder);
 }
 
+static grebe_status patch_part(void *arg, size_t i, grebe_error *failed)
+{
+    unsigned char bytes[1000];
+    memset(bytes, (int)(i + 1), sizeof bytes);
+    return io_writer_patch(arg, 4 + i * 3000, bytes, sizeof bytes, failed);
+}
+
+static void test_skip__filled_by_many_threads__zeros_between(void **state)
+{
+    (void)state;
+    enum { PARTS = 64, ALL = PARTS * 3000 };
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_context *ctx = new_context(NULL);
+    char *folder = test_folder_new(), path[500];
+    snprintf(path, sizeof path, "%s/holes", folder);
+    for (int i = 0; i < 3; i++) {
+        struct io_store *s = NULL;
+        struct io_writer *w = NULL;
+        struct region *r = NULL;
+        assert_ok(i < 2 ? io_local_new(ctx, &s, &err) : io_memory_new(ctx, &s, &err));
+        assert_ok(io_create(s, path, i == 1, &w, &err));
+        assert_ok(io_write(w, "head", 4, &err));
+        assert_ok(io_writer_skip(w, ALL, &err));
+        assert_int_equal(w->n_written, 4 + ALL);
+        if (i < 2) {
+            assert_ok(parallel_for(ctx->pool, 4, PARTS, patch_part, w, NULL, &err));
+        }
+        assert_ok(io_write(w, "tail", 4, &err));
+        assert_int_equal(io_writer_patch(w, 5 + ALL, "tail", 4, NULL), i < 2 ? GREBE_EINVAL : GREBE_EUNSUPPORTED);
+        assert_ok(io_writer_publish(w, true, &err));
+        io_writer_free(w);
+        assert_ok(io_read_all(s, path, 1 << 20, &r, NULL, &err));
+        assert_int_equal(r->len, ALL + 8);
+        assert_memory_equal(r->data, "head", 4);
+        assert_memory_equal(r->data + 4 + ALL, "tail", 4);
+        for (size_t k = 0; k < ALL; k++) {
+            assert_int_equal(r->data[4 + k], i < 2 && k % 3000 < 1000 ? k / 3000 + 1 : 0);
+        }
+        region_drop(r);
+        io_store_free(s);
+    }
+    context_free(ctx);
+    test_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_publish__name_is_our_own_file__done),
         cmocka_unit_test(test_shared__file_is_gone__not_kept),
         cmocka_unit_test(test_publish__no_file_there__left_alone),
+        cmocka_unit_test(test_skip__filled_by_many_threads__zeros_between),
         cmocka_unit_test(test_path__normalize__as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
