@@ -335,28 +335,35 @@ static void test_types__their_number__says_how_wide_ids_are(void **state)
     assert_int_equal(csc_type_of_types(32769), ARRAY_I32);
 }
 
-static void test_types__257__are_written_and_read(void **state)
+static void test_types__at_each_width__are_written_and_read(void **state)
 {
+    static const struct {
+        int n, type;
+    } cases[] = { { 256, ARRAY_U8 }, { 257, ARRAY_I16 }, { 32768, ARRAY_I16 }, { 32769, ARRAY_I32 } };
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_graph *g = NULL;
-    char *text = malloc(257 * 60 + 100), *p = text;
-    p += sprintf(p, "graph:\n  nodes: [{type: a, num: 3}]\n  edges:\n");
-    for (int i = 0; i < 257; i++) {
-        p += sprintf(p, "  - {type: 'a:r%d:a', format: csv, path: e.csv}\n", i);
-    }
-    put_text(f, "metadata.yaml", text);
     put_text(f, "e.csv", "0,1\n2,1\n");
-    assert_ok(preprocess(f, NULL, &err));
-    assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
-    const struct graph_csc *c = graph_dataset_csc(g);
-    assert_int_equal(c->n_edges, 514);
-    assert_int_equal(c->type_per_edge.type, ARRAY_I16);
-    for (int64_t i = 0; i < 514; i++) {
-        assert_int_equal(graph_type_of_edge(c, i), i / 2);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        grebe_graph *g = NULL;
+        const int n = cases[k].n;
+        char *text = malloc((size_t)n * 60 + 100), *p = text;
+        p += sprintf(p, "graph:\n  nodes: [{type: a, num: 3}]\n  edges:\n");
+        for (int i = 0; i < n; i++) { /* in another order than that of their names */
+            p += sprintf(p, "  - {type: 'a:r%05d:a', format: csv, path: e.csv}\n", n - 1 - i);
+        }
+        put_text(f, "metadata.yaml", text);
+        assert_ok(preprocess(f, NULL, &err));
+        assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+        const struct graph_csc *c = graph_dataset_csc(g);
+        assert_int_equal(c->n_edges, 2 * n);
+        assert_int_equal(c->type_per_edge.type, cases[k].type);
+        assert_string_equal(c->edge_types[n - 1], n == 256 ? "a:r00255:a" : n == 257 ? "a:r00256:a" : n == 32768 ? "a:r32767:a" : "a:r32768:a");
+        for (int64_t i = 0; i < 2 * n; i++) {
+            assert_true(graph_type_of_edge(c, i) == i / 2);
+        }
+        grebe_graph_close(g);
+        free(text);
     }
-    grebe_graph_close(g);
-    free(text);
 }
 
 int main(void)
@@ -374,7 +381,7 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_torch__a_tensor_of_two_rows__is_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_types__their_number__says_how_wide_ids_are),
-        cmocka_unit_test_setup_teardown(test_types__257__are_written_and_read, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_types__at_each_width__are_written_and_read, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

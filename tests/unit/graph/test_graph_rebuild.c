@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What preprocessing leaves alone, when it runs again, that its result does not depend on how it was run, and what
  * cannot be broken. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,67 +10,7 @@
 #include <unistd.h>
 
 #include "graph/graph_dataset.h"
-#include "grebe/graph.h"
-#include "test_fixture.h"
-#include "test_support.h"
-
-static void path_in(struct fixture *f, const char *name, char *dst, size_t room)
-{
-    snprintf(dst, room, "%s/%s", f->folder, name);
-}
-
-static void put(struct fixture *f, const char *name, const void *bytes, size_t n)
-{
-    char path[700];
-    path_in(f, name, path, sizeof path);
-    test_write_file(path, bytes, n);
-}
-
-static void put_npy(struct fixture *f, const char *name, int type, const uint64_t *shape, unsigned rank,
-                    const void *values, size_t n)
-{
-    grebe_error err = GREBE_ERROR_INIT;
-    struct buf b = BUF_INIT(f->ctx->a);
-    assert_ok(tensor_npy_header(&b, type, shape, rank, &err));
-    assert_ok(buf_put(&b, values, n, &err));
-    put(f, name, b.data, b.len);
-    buf_release(&b);
-}
-
-/* Two node types, three edge types, weights whose value tells the row; n edges each. */
-static void make_data(struct fixture *f, uint64_t n, int32_t n_a, int32_t n_b)
-{
-    static const char *const ends[] = { "ab", "ba", "aa" };
-    char text[3000], *p = text, name[40];
-    p += sprintf(p, "graph:\n  nodes: [{type: b, num: %d}, {type: a, num: %d}]\n  edges:\n", n_b, n_a);
-    for (int i = 0; i < 3; i++) {
-        p += sprintf(p, "  - {type: '%c:r%d:%c', format: numpy, path: e%d.npy}\n", ends[i][0], i, ends[i][1], i);
-    }
-    p += sprintf(p, "  feature_data:\n");
-    int32_t *e = malloc(n * 8);
-    int64_t *w = malloc(n * 8);
-    uint64_t seed = f->seed | 1;
-    for (int i = 0; i < 3; i++) {
-        int32_t from = ends[i][0] == 'a' ? n_a : n_b, to = ends[i][1] == 'a' ? n_a : n_b;
-        p += sprintf(p, "  - {domain: edge, type: '%c:r%d:%c', name: w, format: numpy, path: w%d.npy}\n", ends[i][0], i,
-                     ends[i][1], i);
-        for (uint64_t k = 0; k < n; k++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            e[k] = (int32_t)((seed >> 33) % (uint64_t)from);
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            uint64_t x = (seed >> 33) % (uint64_t)to; /* many edges of few nodes */
-            e[n + k] = (int32_t)(k % 3 == 0 ? x % 3 : x);
-            w[k] = i * 100000000 + (int64_t)k;
-        }
-        sprintf(name, "e%d.npy", i);
-        put_npy(f, name, ARRAY_I32, (uint64_t[]){ 2, n }, 2, e, n * 8);
-        sprintf(name, "w%d.npy", i);
-        put_npy(f, name, ARRAY_I64, (uint64_t[]){ n }, 1, w, n * 8);
-    }
-    free(e);
-    free(w);
-    put(f, "metadata.yaml", text, (size_t)(p - text));
-}
+#include "graph_data.h"
 
 static void test_preprocess__threads_and_memory__do_not_change_a_byte(void **state)
 {
@@ -162,22 +103,41 @@ static void test_preprocess__files_of_the_data_set__are_left_alone(void **state)
     grebe_graph *g = NULL;
     grebe_graph_array a;
     grebe_graph_feature feature;
-    char seeds[700], path[700];
+    char seeds[700], path[700], target[700];
     struct stat before[6], after;
+    unsigned char *bytes[6];
+    size_t n_bytes[6], n = 0;
     path_in(f, "s.npy", seeds, sizeof seeds); /* an absolute path */
     make_small(f, seeds);
+    path_in(f, "f.npy", path, sizeof path); /* and a link */
+    path_in(f, "elsewhere.npy", target, sizeof target);
+    assert_int_equal(rename(path, target), 0);
+    assert_int_equal(symlink(target, path), 0);
     for (size_t i = 0; i < 6; i++) {
         path_in(f, names[i], path, sizeof path);
         chmod(path, 0444);
         assert_int_equal(stat(path, &before[i]), 0);
+        bytes[i] = test_read_file(path, &n_bytes[i]);
     }
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err));
     for (size_t i = 0; i < 6; i++) {
         path_in(f, names[i], path, sizeof path);
         assert_int_equal(stat(path, &after), 0);
-        assert_true(after.st_size == before[i].st_size && after.st_mtim.tv_nsec == before[i].st_mtim.tv_nsec &&
-                    after.st_ino == before[i].st_ino);
+        assert_true(after.st_mtim.tv_sec == before[i].st_mtim.tv_sec &&
+                    after.st_mtim.tv_nsec == before[i].st_mtim.tv_nsec && after.st_ino == before[i].st_ino &&
+                    after.st_mode == before[i].st_mode);
+        unsigned char *now = test_read_file(path, &n);
+        assert_int_equal(n, n_bytes[i]);
+        assert_memory_equal(now, bytes[i], n);
+        free(now);
+        free(bytes[i]);
     }
+    path_in(f, "f.npy", path, sizeof path);
+    assert_int_equal(lstat(path, &after), 0);
+    assert_true(S_ISLNK(after.st_mode));
+    path_in(f, "preprocessed/f.npy", path, sizeof path); /* a file of its own: a change of the source does not reach it */
+    assert_int_equal(lstat(path, &after), 0);
+    assert_true(S_ISREG(after.st_mode) && after.st_nlink == 1);
     assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
     assert_ok(grebe_graph_get_feature(g, 0, &feature, &err));
     assert_non_null(strstr(feature.path, "preprocessed/concept/adapt.npy"));
@@ -272,13 +232,32 @@ static void test_preprocess__out_of_a_folder_that_cannot_be_written__works(void 
     char *out = test_folder_new();
     make_small(f, "s.npy");
     o.out = out;
-    chmod(f->folder, 0555);
-    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
-    chmod(f->folder, 0755);
-    chmod(out, 0555);
+    assert_int_equal(chmod(f->folder, 0555), 0);
+    assert_int_equal(chmod(out, 0777), 0);
+    pid_t child = fork(); /* root may write anywhere: the work is done by somebody else */
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0) {
+            _exit(2);
+        }
+        char path[800];
+        path_in(f, "x", path, sizeof path);
+        FILE *forbidden = fopen(path, "w");
+        grebe_status st = forbidden == NULL ? grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err) : GREBE_EINVAL;
+        st = st == GREBE_OK && chmod(out, 0555) != 0 && errno != EPERM ? GREBE_EIO : st;
+        st = st == GREBE_OK ? grebe_graph_open(f->ctx, out, &g, &err) : st;
+        st = st == GREBE_OK ? grebe_graph_verify(g, NULL, &n_errors, &err) : st;
+        if (st != GREBE_OK) {
+            fprintf(stderr, "%s\n", err.message);
+        }
+        _exit(st == GREBE_OK && n_errors == 0 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    assert_int_equal(chmod(f->folder, 0755), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(chmod(out, 0555), 0);
     assert_ok(grebe_graph_open(f->ctx, out, &g, &err));
-    assert_ok(grebe_graph_verify(g, NULL, &n_errors, &err));
-    assert_int_equal(n_errors, 0);
     grebe_graph_close(g);
     chmod(out, 0755);
     test_folder_remove(out);
