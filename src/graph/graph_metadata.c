@@ -98,12 +98,8 @@ size_t graph_node_type_find(const struct graph_metadata *m, const char *type)
 
 size_t graph_edge_type_find(const struct graph_metadata *m, const char *type)
 {
-    for (size_t i = 0; i < m->n_edges; i++) {
-        if (m->edges[i].type != NULL && strcmp(m->edges[i].type, type) == 0) {
-            return i;
-        }
-    }
-    return m->n_edges;
+    const size_t *i = m->edge_names.n > 0 ? name_index_find(&m->edge_names, type) : NULL;
+    return i != NULL ? *i : m->n_edges;
 }
 
 bool graph_edge_type_part(const char *type, unsigned part, char *dst, size_t room)
@@ -213,6 +209,7 @@ void graph_metadata_free(struct graph_metadata *m)
 {
     if (m != NULL) {
         const grebe_allocator *a = m->ctx->a;
+        name_index_release(&m->edge_names);
         arena_release(&m->arena);
         mem_free(a, m, sizeof *m);
     }

@@ -8,6 +8,7 @@
  */
 
 #include "array/tensor.h"
+#include "base/name_index.h"
 #include "graph/graph_yaml.h"
 
 enum graph_format { GRAPH_NUMPY, GRAPH_TORCH, GRAPH_CSV, GRAPH_PARQUET };
@@ -94,6 +95,7 @@ struct graph_metadata {
     bool is_homogeneous;
     struct graph_node_spec *nodes;
     struct graph_edge_spec *edges;
+    struct name_index edge_names; /* of types, to entries of edges: the first of each name */
     struct graph_feature_spec *attributes; /* graph.feature_data */
     struct graph_feature_spec *features;
     struct graph_task_spec *tasks;

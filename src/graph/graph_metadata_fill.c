@@ -172,6 +172,7 @@ static grebe_status fill_edges(const struct graph_map *graph, grebe_error *err)
     if (m->edges == NULL) {
         return mem_fail(err, n * sizeof *m->edges, m->shown);
     }
+    GREBE_TRY(name_index_new(m->ctx->a, n, &m->edge_names, err));
     for (size_t i = 0; i < n; i++) {
         struct graph_map map;
         bool is_map = false;
@@ -179,7 +180,11 @@ static grebe_status fill_edges(const struct graph_map *graph, grebe_error *err)
         if (is_map) {
             struct graph_edge_spec edge = { 0 };
             GREBE_TRY(fill_edge(&map, has_types, &edge, err));
-            m->edges[m->n_edges++] = edge;
+            m->edges[m->n_edges] = edge;
+            if (edge.type != NULL) {
+                GREBE_TRY(name_index_add(&m->edge_names, edge.type, m->n_edges, NULL, err));
+            }
+            m->n_edges++;
         }
     }
 out:

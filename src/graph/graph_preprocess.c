@@ -177,18 +177,18 @@ static grebe_status list_inputs(struct job *j, const char ***out, size_t *n, gre
             }
         }
     }
+    struct name_index seen;
+    grebe_status st = name_index_new(j->ctx->a, k, &seen, err);
     *n = 0;
-    for (size_t i = 0; i < k; i++) {
+    for (size_t i = 0; i < k && st == GREBE_OK; i++) {
         bool is_there = false;
-        for (size_t x = 0; x < *n && !is_there; x++) {
-            is_there = strcmp(files[x], files[i]) == 0;
-        }
-        if (!is_there) {
-            files[(*n)++] = files[i];
-        }
+        st = name_index_add(&seen, files[i], i, &is_there, err);
+        files[*n] = files[i];
+        *n += is_there ? 0 : 1;
     }
+    name_index_release(&seen);
     *out = files;
-    return GREBE_OK;
+    return st;
 }
 
 static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
