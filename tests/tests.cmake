@@ -37,3 +37,8 @@ foreach(test test_vdb_ivf test_vdb_search)
         set_tests_properties(unit.gitvdb.${test}.scalar PROPERTIES LABELS short TIMEOUT 300 ENVIRONMENT GREBE_SIMD=scalar)
     endif()
 endforeach()
+
+# Gigabytes, and minutes: by hand and by night (`ctest -L long`).
+if(TARGET graph_test_graph_large)
+    set_tests_properties(unit.graph.test_graph_large PROPERTIES LABELS long TIMEOUT 1800 RUN_SERIAL TRUE)
+endif()

@@ -9,6 +9,7 @@
 #include "archive/archive.h"
 #include "array/tensor_internal.h"
 #include "base/checked.h"
+#include "base/name_index.h"
 
 struct torch_file {
     grebe_context *ctx;
@@ -16,6 +17,7 @@ struct torch_file {
     struct arena arena;
     struct archive *zip;
     size_t prefix; /* length of "NAME/" */
+    struct name_index members; /* of names behind the prefix; a graph of thousands of types has as many */
     const struct pickle_value *root;
 };
 
@@ -79,17 +81,27 @@ static grebe_status refuse(const char *path, const struct region *r, grebe_error
     return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: expected a npy or a torch file", path);
 }
 
-/* The member of that name below the archive's one folder; n: none. */
-static size_t find_member(const struct torch_file *f, const char *name)
+/* Names below the archive's one folder. */
+static grebe_status index_members(struct torch_file *f, grebe_error *err)
 {
-    for (size_t i = 0; i < f->zip->n; i++) {
+    const char *first = f->zip->n > 0 ? f->zip->members[0].name : "";
+    const char *slash = strchr(first, '/');
+    f->prefix = slash != NULL ? (size_t)(slash - first) + 1 : 0;
+    grebe_status st = name_index_new(f->ctx->a, f->zip->n, &f->members, err);
+    for (size_t i = 0; i < f->zip->n && st == GREBE_OK; i++) {
         const char *whole = f->zip->members[i].name;
-        if (strlen(whole) > f->prefix && strcmp(whole + f->prefix, name) == 0 &&
-            (f->prefix == 0 || memcmp(whole, f->zip->members[0].name, f->prefix) == 0)) {
-            return i;
+        if (strncmp(whole, first, f->prefix) == 0) {
+            st = name_index_add(&f->members, whole + f->prefix, i, NULL, err);
         }
     }
-    return f->zip->n;
+    return st;
+}
+
+/* The member of that name; n: none. */
+static size_t find_member(const struct torch_file *f, const char *name)
+{
+    const size_t *i = f->members.n > 0 ? name_index_find(&f->members, name) : NULL;
+    return i != NULL ? *i : f->zip->n;
 }
 
 /* Storages and the pickle lie as they are; deflated ones are no tensors of torch.save. */
@@ -107,9 +119,6 @@ static grebe_status check_stored(const struct torch_file *f, grebe_error *err)
 static grebe_status parse_pickle(struct torch_file *f, struct allowed *allowed, grebe_error *err)
 {
     struct region *bytes = NULL;
-    const char *first = f->zip->n > 0 ? f->zip->members[0].name : "";
-    const char *slash = strchr(first, '/');
-    f->prefix = slash != NULL ? (size_t)(slash - first) + 1 : 0;
     size_t i = find_member(f, "data.pkl");
     if (i == f->zip->n) {
         return GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: an archive without data.pkl: not a torch file", f->path);
@@ -165,6 +174,7 @@ grebe_status torch_open(grebe_context *ctx, const char *path, pickle_allows_fn m
         goto out;
     }
     GREBE_TRY(check_stored(f, err));
+    GREBE_TRY(index_members(f, err));
     GREBE_TRY(parse_pickle(f, &allowed, err));
     *out = f;
     f = NULL;
@@ -182,6 +192,7 @@ void torch_close(struct torch_file *f)
         return;
     }
     const grebe_allocator *a = f->ctx->a;
+    name_index_release(&f->members);
     archive_free(f->zip);
     arena_release(&f->arena);
     mem_free(a, f, sizeof *f);
