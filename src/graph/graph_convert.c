@@ -152,8 +152,8 @@ static grebe_status make_folder_of(struct graph_outputs *o, const char *path, gr
     return st;
 }
 
-/* *w is moved in. Small files are not worth an open one. */
-static grebe_status publish_later(struct graph_outputs *o, struct io_writer **w, grebe_error *err)
+/* Small files are not worth an open one. */
+grebe_status graph_outputs_add(struct graph_outputs *o, struct io_writer **w, grebe_error *err)
 {
     if (!o->is_durable || o->n_pending == PENDING_MAX || (*w)->n_written < CHUNK) {
         return io_writer_publish(*w, false, err);
@@ -212,7 +212,7 @@ static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *
     GREBE_TRY(io_write(w, head.data, head.len, err));
     GREBE_TRY(x->conversion == GRAPH_AS_INT32 ? put_int32(w, t, f->path, err) : put_values(o, w, t, err));
     x->n_bytes = w->n_written;
-    GREBE_TRY(publish_later(o, &w, err));
+    GREBE_TRY(graph_outputs_add(o, &w, err));
 out:
     io_writer_free(w);
     buf_release(&head);

@@ -39,6 +39,8 @@ struct graph_outputs {
 grebe_status graph_convert(struct graph_outputs *o, const struct graph_file *f, enum graph_conversion conversion,
                            struct graph_output *out, grebe_error *err);
 
+/** A file that is whole: named now, or by graph_outputs_publish(). *w is moved in, but for a failure. */
+grebe_status graph_outputs_add(struct graph_outputs *o, struct io_writer **w, grebe_error *err);
 /**
  * Give the files their names. What is to be durable was on its way to the disk since it was written, so that this waits
  * less the later it comes.

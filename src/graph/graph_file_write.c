@@ -257,12 +257,12 @@ static void join_ranges(struct writing *w)
     }
 }
 
-grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable,
-                              uint64_t *n_bytes, grebe_error *err)
+grebe_status graph_file_write(struct graph_outputs *o, const char *path, struct csc_build *b, uint64_t *n_bytes,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct writing w = { .b = b };
-    GREBE_TRY(io_create(store, path, is_durable, &w.file, err));
+    GREBE_TRY(io_create(o->store, path, o->is_durable, &w.file, err));
     GREBE_TRY(describe(&w, err));
     GREBE_TRY(csc_plan_ranges(b, err));
     GREBE_TRY(list_patched(&w, err));
@@ -270,8 +270,8 @@ grebe_status graph_file_write(struct io_store *store, const char *path, struct c
     GREBE_TRY(csc_build_ranges(b, put_range, &w, err));
     join_ranges(&w);
     GREBE_TRY(graph_torch_finish(w.torch, err));
-    GREBE_TRY(io_writer_publish(w.file, false, err));
     *n_bytes = w.file->n_written;
+    GREBE_TRY(graph_outputs_add(o, &w.file, err));
 out:
     graph_torch_free(w.torch);
     io_writer_free(w.file);

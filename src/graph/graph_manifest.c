@@ -35,56 +35,99 @@ static grebe_status join(struct buf *dst, const char *folder, const char *rest, 
     return st == GREBE_OK && *out == NULL ? mem_fail(err, dst->len, rest) : st;
 }
 
+/* Of the content, which is looked at where it is mapped and read where it cannot be. */
 static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out,
                               grebe_error *err)
 {
     enum { CHUNK = 1 << 20 };
     grebe_status st = GREBE_OK;
     struct io_file *file = NULL;
+    struct region *map = NULL;
     struct hash_stream *h = NULL;
-    unsigned char *bytes = mem_alloc(ctx->a, CHUNK);
-    if (bytes == NULL) {
-        return mem_fail(err, CHUNK, path);
-    }
+    unsigned char *bytes = NULL;
     GREBE_TRY(hash_stream_new(ctx->a, &h, err));
     GREBE_TRY(io_open(store, path, &file, err));
-    for (uint64_t at = 0; at < file->id.size_bytes; at += CHUNK) {
+    if (file->ops->map != NULL && file->id.size_bytes > 0) {
+        GREBE_TRY(file->ops->map(file, &map, err));
+    } else {
+        bytes = mem_alloc(ctx->a, CHUNK);
+        st = bytes != NULL ? GREBE_OK : mem_fail(err, CHUNK, path);
+    }
+    for (uint64_t at = 0; at < file->id.size_bytes && st == GREBE_OK; at += CHUNK) {
         size_t n = (size_t)min_u64(CHUNK, file->id.size_bytes - at);
-        GREBE_TRY(io_read(file, at, bytes, n, err));
-        hash_stream_put(h, bytes, n);
+        st = map != NULL ? GREBE_OK : io_read(file, at, bytes, n, err);
+        hash_stream_put(h, map != NULL ? map->data + at : bytes, st == GREBE_OK ? n : 0);
+        if (map != NULL) {
+            region_forget(map, map->data + at, n);
+        }
     }
     *out = hash_stream_get(h);
 out:
+    region_drop(map);
     io_close(file);
     hash_stream_free(h);
-    mem_free(ctx->a, bytes, CHUNK);
+    mem_free(ctx->a, bytes, bytes != NULL ? CHUNK : 0);
     return st;
 }
 
-static grebe_status put_input(struct json_writer *w, struct io_store *store, const char *data, const char *file,
-                              struct buf *path, grebe_error *err)
+grebe_status graph_inputs_look(struct graph_inputs *x, struct io_store *store, struct arena *arena, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    const char *real = NULL;
+    struct buf path = BUF_INIT(store->ctx->a);
+    x->before = arena_array(arena, x->n, sizeof *x->before);
+    if (x->before == NULL) {
+        return mem_fail(err, x->n * sizeof *x->before, x->data);
+    }
+    for (size_t i = 0; i < x->n; i++) {
+        const char *real = NULL;
+        struct io_info info;
+        GREBE_TRY(join(&path, x->data, x->files[i], &real, err));
+        GREBE_TRY(io_stat(store, real, &info, err));
+        x->before[i] = info.id;
+    }
+out:
+    buf_release(&path);
+    return st;
+}
+
+struct digesting {
+    struct io_store *store;
+    const struct graph_inputs *inputs;
+    uint64_t *digests;
+};
+
+static grebe_status digest_input(void *arg, size_t i, grebe_error *err)
+{
+    const struct digesting *d = arg;
+    const char *name = d->inputs->files[i], *real = NULL;
+    grebe_status st = GREBE_OK;
+    struct buf path = BUF_INIT(d->store->ctx->a);
     struct io_info info;
-    uint64_t digest = 0;
+    GREBE_TRY(join(&path, d->inputs->data, name, &real, err));
+    GREBE_TRY(digest_of(d->store, d->store->ctx, real, &d->digests[i], err));
+    GREBE_TRY(io_stat(d->store, real, &info, err)); /* after all reading */
+    if (!io_identity_equal(&info.id, &d->inputs->before[i])) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: changed while it was read", name);
+    }
+out:
+    buf_release(&path);
+    return st;
+}
+
+static void put_input(struct json_writer *w, const char *file, const struct io_identity *id, uint64_t digest)
+{
     char hex[20];
-    GREBE_TRY(join(path, data, file, &real, err));
-    GREBE_TRY(io_stat(store, real, &info, err));
-    GREBE_TRY(digest_of(store, store->ctx, real, &digest, err));
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
     json_open_object(w);
     json_key(w, "path");
     json_text(w, file);
     json_key(w, "size");
-    json_uint(w, info.id.size_bytes);
+    json_uint(w, id->size_bytes);
     json_key(w, "modified_ns");
-    json_int(w, info.id.modified_ns);
+    json_int(w, id->modified_ns);
     json_key(w, "xxh3");
     json_text(w, hex);
     json_close_object(w);
-out:
-    return st;
 }
 
 static void put_output(struct json_writer *w, const char *name, uint64_t size)
@@ -97,17 +140,23 @@ static void put_output(struct json_writer *w, const char *name, uint64_t size)
     json_close_object(w);
 }
 
-grebe_status graph_manifest_write(struct io_store *store, const char *folder, const char *data,
-                                  const grebe_graph_options *options, const char *const *files, size_t n_files,
-                                  const struct graph_outputs *outputs, uint64_t graph_bytes, grebe_error *err)
+grebe_status graph_manifest_write(const struct graph_outputs *outputs, const grebe_graph_options *options,
+                                  const struct graph_inputs *inputs, uint64_t graph_bytes, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
+    struct io_store *store = outputs->store;
     const grebe_allocator *a = store->ctx->a;
     struct buf text = BUF_INIT(a), path = BUF_INIT(a);
     struct io_writer *file = NULL;
     struct json_writer w;
     struct option list[N_OPTIONS];
     const char *real = NULL;
+    struct digesting d = { store, inputs, arena_array(&outputs->m->arena, inputs->n, sizeof *d.digests) };
+    if (d.digests == NULL) {
+        return mem_fail(err, inputs->n * sizeof *d.digests, inputs->data);
+    }
+    GREBE_TRY(parallel_for(store->ctx->pool, outputs->call.threads, inputs->n, digest_input, &d, outputs->call.cancel,
+                           err));
     list_options(options, list);
     json_begin(&w, &text, 1, err);
     json_open_object(&w);
@@ -124,8 +173,8 @@ grebe_status graph_manifest_write(struct io_store *store, const char *folder, co
     json_close_object(&w);
     json_key(&w, "inputs");
     json_open_array(&w);
-    for (size_t i = 0; i < n_files; i++) {
-        GREBE_TRY(put_input(&w, store, data, files[i], &path, err));
+    for (size_t i = 0; i < inputs->n; i++) {
+        put_input(&w, inputs->files[i], &inputs->before[i], d.digests[i]);
     }
     json_close_array(&w);
     json_key(&w, "outputs");
@@ -138,7 +187,7 @@ grebe_status graph_manifest_write(struct io_store *store, const char *folder, co
     json_close_object(&w);
     GREBE_TRY(json_end(&w));
     GREBE_TRY(buf_put_byte(&text, '\n', err));
-    GREBE_TRY(join(&path, folder, "manifest.json", &real, err));
+    GREBE_TRY(join(&path, outputs->folder, "manifest.json", &real, err));
     GREBE_TRY(io_create(store, real, outputs->is_durable, &file, err));
     GREBE_TRY(io_write(file, text.data, text.len, err));
     GREBE_TRY(io_writer_publish(file, false, err));

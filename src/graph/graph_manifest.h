@@ -11,10 +11,20 @@
 #include "grebe/graph.h"
 #include "io/io.h"
 
-/** @param files All that were read, relative to the folder of the data set, or absolute. */
-grebe_status graph_manifest_write(struct io_store *store, const char *folder, const char *data,
-                                  const grebe_graph_options *options, const char *const *files, size_t n_files,
-                                  const struct graph_outputs *outputs, uint64_t graph_bytes, grebe_error *err);
+/** All files that are read, each once, as they were before that. */
+struct graph_inputs {
+    const char *data;        /* folder of the data set */
+    const char *const *files; /* relative to it, or absolute; shape [n] */
+    size_t n;
+    struct io_identity *before; /* shape [n] */
+};
+
+/** Look at the files before they are read: `before` is written, in the arena. */
+grebe_status graph_inputs_look(struct graph_inputs *x, struct io_store *store, struct arena *arena, grebe_error *err);
+
+/** @return GREBE_OK; GREBE_ECORRUPT (an input has changed since graph_inputs_look()); as writing. */
+grebe_status graph_manifest_write(const struct graph_outputs *outputs, const grebe_graph_options *options,
+                                  const struct graph_inputs *inputs, uint64_t graph_bytes, grebe_error *err);
 
 /**
  * Whether what is there was made of what is there now.

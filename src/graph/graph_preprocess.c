@@ -143,7 +143,7 @@ out:
 }
 
 /* All files that were read, each once. */
-static grebe_status list_inputs(struct job *j, const char ***out, size_t *n, grebe_error *err)
+static grebe_status list_inputs(struct job *j, struct graph_inputs *out, grebe_error *err)
 {
     const struct graph_metadata *m = j->m;
     size_t most = 1 + m->n_edges + m->n_attributes + m->n_features, k = 0;
@@ -179,25 +179,24 @@ static grebe_status list_inputs(struct job *j, const char ***out, size_t *n, gre
     }
     struct name_index seen;
     grebe_status st = name_index_new(j->ctx->a, k, &seen, err);
-    *n = 0;
+    *out = (struct graph_inputs){ .data = j->data, .files = files };
     for (size_t i = 0; i < k && st == GREBE_OK; i++) {
         bool is_there = false;
         st = name_index_add(&seen, files[i], i, &is_there, err);
-        files[*n] = files[i];
-        *n += is_there ? 0 : 1;
+        files[out->n] = files[i];
+        out->n += is_there ? 0 : 1;
     }
     name_index_release(&seen);
-    *out = files;
-    return st;
+    return st == GREBE_OK ? graph_inputs_look(out, j->store, &j->arena, err) : st;
 }
 
 static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct csc_build *b = NULL;
-    const char *graph = NULL, **files = NULL;
+    const char *graph = NULL;
     uint64_t graph_bytes = 0;
-    size_t n_files = 0;
+    struct graph_inputs inputs = { 0 };
     struct graph_outputs outputs = {
         .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable, .call = j->call
     };
@@ -208,17 +207,17 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
                                          .call = j->call,
                                          .store = j->store,
                                          .folder = folder };
+    GREBE_TRY(list_inputs(j, &inputs, err));
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
     GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
                                             : graph_problems_status(j->m, err)); /* rows of text files of edges */
     GREBE_TRY(graph_items_write(&outputs, &j->options, options.is_cast && b->indices_type == ARRAY_I32, err));
     GREBE_TRY(join(j, folder, "fused_csc_sampling_graph.pt", &graph, err));
-    GREBE_TRY(graph_file_write(j->store, graph, b, j->options.is_durable, &graph_bytes, err));
+    GREBE_TRY(graph_file_write(&outputs, graph, b, &graph_bytes, err));
     csc_build_free(b);
     b = NULL;
-    GREBE_TRY(graph_outputs_publish(&outputs, err));
-    GREBE_TRY(list_inputs(j, &files, &n_files, err));
-    GREBE_TRY(graph_manifest_write(j->store, folder, j->data, &j->options, files, n_files, &outputs, graph_bytes, err));
+    GREBE_TRY(graph_manifest_write(&outputs, &j->options, &inputs, graph_bytes, err));
+    GREBE_TRY(graph_outputs_publish(&outputs, err)); /* last: the disk has had the most time */
 out:
     graph_outputs_release(&outputs);
     csc_build_free(b);

@@ -14,9 +14,9 @@ grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_gra
 /** Tell all problems. */
 void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options);
 
-/** fused_csc_sampling_graph.pt in a folder. @param n_bytes Written. */
-grebe_status graph_file_write(struct io_store *store, const char *path, struct csc_build *b, bool is_durable,
-                              uint64_t *n_bytes, grebe_error *err);
+/** fused_csc_sampling_graph.pt in the folder of the outputs, to be published with them. @param n_bytes Written. */
+grebe_status graph_file_write(struct graph_outputs *o, const char *path, struct csc_build *b, uint64_t *n_bytes,
+                              grebe_error *err);
 
 /** Features and sets, and metadata.yaml that names them. */
 grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_options *options, bool ids_are_narrow,

@@ -18,7 +18,7 @@
 #include "graph_data.h"
 
 /* Traced from here on; 0: made, 1: failed, as it may. */
-static void child_main(struct fixture *f, bool without_ids)
+static void child_main(struct fixture *f, bool without_ids, bool is_durable)
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_context *ctx = NULL;
@@ -26,7 +26,7 @@ static void child_main(struct fixture *f, bool without_ids)
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
     c.threads = 1;
     o.force = GREBE_GRAPH_ALWAYS;
-    o.is_durable = true;
+    o.is_durable = is_durable;
     o.without_edge_ids = without_ids;
     if (context_new(&c, &ctx, &err) != GREBE_OK || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
         _exit(2);
@@ -41,11 +41,11 @@ static bool to_next_stop(pid_t child, int *status)
     return ptrace(PTRACE_SYSCALL, child, NULL, NULL) == 0 && waitpid(child, status, 0) == child && WIFSTOPPED(*status);
 }
 
-static pid_t start(struct fixture *f, bool without_ids, int *status)
+static pid_t start(struct fixture *f, bool without_ids, bool is_durable, int *status)
 {
     pid_t child = fork();
     if (child == 0) {
-        child_main(f, without_ids);
+        child_main(f, without_ids, is_durable);
     }
     assert_int_equal(waitpid(child, status, 0), child);
     if (WIFEXITED(*status) && WEXITSTATUS(*status) == 2) {
@@ -112,7 +112,7 @@ static void test_killed__at_any_system_call__old_or_new_result(void **state)
     begin(f);
     for (int n = 1; !is_whole; n++) {
         int status = 0;
-        pid_t child = start(f, !was_bare, &status);
+        pid_t child = start(f, !was_bare, false, &status);
         bool is_stopped = true;
         for (int k = 0; k < n && is_stopped; k++) {
             is_stopped = to_next_stop(child, &status);
@@ -197,7 +197,7 @@ static void test_refused__any_system_call__old_or_new_result(void **state)
     for (int n = 1; is_refused; n++) {
         int status = 0;
         long call = 0;
-        pid_t child = start(f, !was_bare, &status);
+        pid_t child = start(f, !was_bare, true, &status);
         is_refused = refuse(child, n, &status, &call);
         if (is_refused) {
             assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
