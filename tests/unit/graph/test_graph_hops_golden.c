@@ -4,6 +4,28 @@
 #include "graph/graph_minibatch.h"
 #include "graph_toy.h"
 
+/* Destinations are the first rows, and each pair of rows is an edge of the graph. */
+static void assert_pairs(const struct toy *t, const struct run *r, size_t type, size_t from, size_t to)
+{
+    struct graph_edge_index x = { 0 };
+    assert_ok(graph_edge_index_of(r->b, type, &x, &err));
+    assert_int_equal(x.sources.n, x.targets.n);
+    for (int64_t i = 0; i < x.sources.n; i++) {
+        int64_t n_found = 0, source = r->b->nodes[from].v[x.sources.v[i]], target = r->b->nodes[to].v[x.targets.v[i]];
+        assert_true(x.targets.v[i] < r->b->layers[0].n_columns[to]);
+        assert_true(x.sources.v[i] < r->b->layers[0].n_rows[from]);
+        source += t->g.n_node_types == 0 ? 0 : t->offsets[from];
+        target += t->g.n_node_types == 0 ? 0 : t->offsets[to];
+        for (int64_t e = t->indptr[target]; e < t->indptr[target + 1]; e++) {
+            n_found += t->indices[e] == source && x.edges.v[i] == e;
+        }
+        assert_int_equal(n_found, 1);
+    }
+    assert_int_equal(x.per_hop.n, 1);
+    assert_int_equal(x.per_hop.v[0], x.sources.n);
+    graph_edge_index_release(ctx, &x);
+}
+
 /* ---- rows of nodes ---- */
 
 static const int64_t c_columns[] = { 1, 3, 5, 2, 6 }, c_indptr[] = { 0, 2, 4, 6, 7, 11 },
@@ -65,6 +87,11 @@ static void test_graph_batch__three_types__rows_by_first_appearance(void **state
             ROWS(r.b, 0, 1, 2, 4, 1, 3, 2, 5, 4, 1, 4, 3, 6, 0);
         }
         ROWS(r.b, 0, 2, 1, 3, 2, 7); /* a destination only: missing in GraphBolt's answer, not in ours */
+        int64_t per_hop[2];
+        graph_nodes_per_hop(r.b, 2, per_hop);
+        LIST("nodes of each hop", per_hop, 2, 4, 0);
+        assert_pairs(&t, &r, 1, 0, 2);
+        assert_pairs(&t, &r, 2, 1, 2);
     }
     run_free(&r);
 }
@@ -265,28 +292,6 @@ static void test_graph_sample__types_with_a_mask__numbers_of_each(void **state)
 }
 
 /* ---- for layers of models ---- */
-
-/* Destinations are the first rows, and each pair of rows is an edge of the graph. */
-static void assert_pairs(const struct toy *t, const struct run *r, size_t type, size_t from, size_t to)
-{
-    struct graph_edge_index x = { 0 };
-    assert_ok(graph_edge_index_of(r->b, type, &x, &err));
-    assert_int_equal(x.sources.n, x.targets.n);
-    for (int64_t i = 0; i < x.sources.n; i++) {
-        int64_t n_found = 0, source = r->b->nodes[from].v[x.sources.v[i]], target = r->b->nodes[to].v[x.targets.v[i]];
-        assert_true(x.targets.v[i] < r->b->layers[0].n_columns[to]);
-        assert_true(x.sources.v[i] < r->b->layers[0].n_rows[from]);
-        source += t->g.n_node_types == 0 ? 0 : t->offsets[from];
-        target += t->g.n_node_types == 0 ? 0 : t->offsets[to];
-        for (int64_t e = t->indptr[target]; e < t->indptr[target + 1]; e++) {
-            n_found += t->indices[e] == source && x.edges.v[i] == e;
-        }
-        assert_int_equal(n_found, 1);
-    }
-    assert_int_equal(x.per_hop.n, 1);
-    assert_int_equal(x.per_hop.v[0], x.sources.n);
-    graph_edge_index_release(ctx, &x);
-}
 
 static void test_graph_batch__edge_index__rows_of_destinations_in_front(void **state)
 {
