@@ -32,6 +32,37 @@ static const struct cmd check_spec = { "graph check",
                                        cmd_graph_check,
                                        NULL };
 
+enum { ANY_FILES = 1 << 16 };
+
+static const struct opt_spec init_options[] = {
+    { "name", "TEXT", "name of the data set (default: of the folder)", 0 },
+    { "src", "COL", "column of the sources; files of edges are then any SOURCE: tables, Parquet, csv with a header", 0 },
+    { "dst", "COL", "column of the destinations", 0 },
+    { "nodes", "[TYPE=]N", "number of nodes; may be repeated (default: as many as edges and features tell)", 0 },
+    { "edge-feature", "[TYPE:]NAME=FILE", "rows of edges; may be repeated", 0 },
+    { "attribute", "[TYPE:]NAME=FILE", "weights or times of edges (of nodes: TYPE without relation) that samplers use; may be repeated", 0 },
+    { "force", NULL, "replace a metadata.yaml that is there", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd init_spec = { "graph init",
+                                      "graph init DIR [KEY=]FILE... [--src COL --dst COL]",
+                                      "write the metadata.yaml of files",
+                                      "Files of edges and features of nodes, npy or torch. KEY says what a file is of: NAME= a feature of the nodes, TYPE:NAME= of "
+                                      "the nodes of a type, SOURCE:RELATION:DESTINATION= edges of that type, SOURCE:RELATION:DESTINATION:NAME= a "
+                                      "feature of these. Without KEY csv, Parquet and arrays of two rows of integers are edges, other arrays features "
+                                      "under the name of the file. All edges are read, so what `graph check` would find is found at once. With --src and "
+                                      "--dst two columns are copied to DIR/edges/; other files stay where they are.",
+                                      "grebe graph init data/ data/edges.csv feat=data/x.npy\n"
+                                      "grebe graph init data/ likes.parquet --src user --dst item --nodes 1000\n"
+                                      "grebe graph init data/ author:writes:paper=w.csv paper:cites:paper=c.npy paper:x=x.pt",
+                                      init_options,
+                                      NULL,
+                                      2,
+                                      ANY_FILES,
+                                      cmd_graph_init,
+                                      NULL };
+
 static const struct opt_spec preprocess_options[] = {
     { "out", "DIR", "make `preprocessed` there instead of in the data set", 0 },
     { "no-original-edge-id", NULL, "do not keep which row of its file an edge was", 0 },
@@ -108,6 +139,27 @@ static const struct cmd sample_spec = { "graph sample",
                                         cmd_graph_sample,
                                         NULL };
 
+static const struct opt_spec export_options[] = {
+    { "file-format", "npy|parquet|csv|jsonl|arrow", "npy (default): a data set to preprocess again; else tables", 0 },
+    { "durable", "on|off", "sync to disk before the folder appears (default off)", 0 },
+    { NULL, NULL, NULL, 0 },
+};
+
+static const struct cmd export_spec = { "graph export",
+                                        "graph export DIR DEST [--file-format FORMAT]",
+                                        "write a preprocessed data set as plain files",
+                                        "Makes the folder DEST: metadata.yaml and npy files that DGL and `grebe graph preprocess` read, or tables in "
+                                        "edges/ (source, target, number in the edge file, attributes), nodes/, features/ (in the order of the ids) "
+                                        "and sets/. Edges are in the order of the files that they came from, where that was kept. Prints the folder.",
+                                        "grebe graph export data/ plain/\n"
+                                        "grebe graph export data/ tables/ --file-format parquet",
+                                        export_options,
+                                        NULL,
+                                        2,
+                                        2,
+                                        cmd_graph_export,
+                                        NULL };
+
 static const struct opt_spec verify_options[] = {
     { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },
     { NULL, NULL, NULL, 0 },
@@ -127,4 +179,4 @@ static const struct cmd verify_spec = { "graph verify",
                                         cmd_graph_verify,
                                         NULL };
 
-const struct cmd *const graph_list[] = { &check_spec, &preprocess_spec, &info_spec, &sample_spec, &verify_spec, NULL };
+const struct cmd *const graph_list[] = { &check_spec, &init_spec, &preprocess_spec, &info_spec, &sample_spec, &export_spec, &verify_spec, NULL };

@@ -15,6 +15,7 @@
 #include "grebe/dataset_load.h"
 #include "grebe/gitvdb.h"
 #include "grebe/graph.h"
+#include "grebe/graph_files.h"
 #include "grebe/graph_sample.h"
 #include "grebe/graph_stats.h"
 #include "grebe/hdf5.h"

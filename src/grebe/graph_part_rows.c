@@ -12,6 +12,7 @@ enum column_kind { COLUMN_TENSOR, COLUMN_SOURCE, COLUMN_TARGET, COLUMN_EDGE, COL
 /* What a matrix reads. */
 struct part_rows {
     grebe_graph *graph;
+    bool owns_graph;
     size_t edge_type;
     int64_t n_rows;
     int64_t first;       /* row i is this + i of the tensors */
@@ -27,8 +28,15 @@ static void part_close(void *file)
     struct part_rows *p = file;
     const grebe_allocator *a = p->graph->ctx->a;
     mem_free(a, p->positions, (size_t)p->n_rows * sizeof *p->positions);
-    grebe_graph_close(p->graph);
+    if (p->owns_graph) {
+        grebe_graph_close(p->graph);
+    }
     mem_free(a, p, sizeof *p);
+}
+
+const struct tensor *graph_part_tensor(const struct matrix *m, size_t column)
+{
+    return ((const struct part_rows *)m->file)->columns[column].tensor;
 }
 
 /* ---- edges ---- */
@@ -236,7 +244,8 @@ static grebe_status make_set(struct part_rows *p, struct matrix *m, const struct
     return st == GREBE_OK && s->n_items == 0 ? GREBE_FAIL(err, GREBE_ESCHEMA, "the set has no arrays") : st;
 }
 
-grebe_status graph_part_matrix(grebe_graph *graph, const struct graph_part *part, struct matrix *m, grebe_error *err)
+grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struct graph_part *part, struct matrix *m,
+                               grebe_error *err)
 {
     const grebe_allocator *a = graph->ctx->a;
     grebe_status st = GREBE_OK;
@@ -246,6 +255,7 @@ grebe_status graph_part_matrix(grebe_graph *graph, const struct graph_part *part
         return mem_fail(err, sizeof *p, "rows of a graph");
     }
     p->graph = graph;
+    p->owns_graph = takes_graph;
     m->read = part_read;
     m->close = part_close;
     m->file = p;

@@ -53,7 +53,7 @@ static grebe_status part_open(struct io_store *store, const char *path, const st
     }
     GREBE_TRY(grebe_graph_open(store->ctx, folder, &g, err));
     GREBE_TRY(graph_part_find(g, folder, name, &part, err));
-    st = graph_part_matrix(g, &part, &m, err);
+    st = graph_part_matrix(g, true, &part, &m, err);
     if (st != GREBE_OK) {
         st = error_wrap(err, st, "%s", path);
         goto out;

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `grebe graph init`: the metadata.yaml of files. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "graph.h"
+#include "opt.h"
+#include "out.h"
+
+/* What the words say; everything is cli_alloc'd. */
+struct words {
+    grebe_graph_edge_file *edges;
+    grebe_graph_node_count *nodes;
+    grebe_graph_feature_file *features;
+    size_t n_edges, n_nodes, n_features;
+    const char *source, *target;
+};
+
+static bool is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* "KEY=PATH": PATH, and *key; a word that is a file has no key. */
+static const char *split_key(struct cli *cli, const char *word, char **key)
+{
+    const char *equals = strchr(word, '=');
+    *key = NULL;
+    if (equals == NULL || is_there(word)) {
+        return word;
+    }
+    *key = cli_copy(cli, word);
+    (*key)[equals - word] = '\0';
+    return equals + 1;
+}
+
+static size_t count_colons(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++) {
+        n += *text == ':';
+    }
+    return n;
+}
+
+/* "TYPE:NAME": NAME, and *type cut off; the type may have colons. */
+static char *split_name(char *key, const char **type)
+{
+    char *colon = strrchr(key, ':');
+    *type = colon == NULL ? NULL : key;
+    if (colon != NULL) {
+        *colon = '\0';
+    }
+    return colon == NULL ? key : colon + 1;
+}
+
+static void add_edges(struct words *w, const char *type, const char *path)
+{
+    w->edges[w->n_edges++] = (grebe_graph_edge_file){ type, path, w->source, w->target };
+}
+
+static void add_feature(struct words *w, const char *domain, const char *type, const char *name, const char *path, bool is_attribute)
+{
+    w->features[w->n_features++] = (grebe_graph_feature_file){ domain, type, name, path, is_attribute };
+}
+
+/* The name of a file without folder and ending. */
+static char *stem_of(struct cli *cli, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *stem = cli_copy(cli, slash != NULL ? slash + 1 : path), *dot = strrchr(stem, '.');
+    if (dot != NULL && dot != stem) {
+        *dot = '\0';
+    }
+    return stem;
+}
+
+/* Whether an array (npy, torch) is one of edges: two rows of integers. Others are rows of nodes. */
+static int look_at(struct cli *cli, const char *path, bool *is_array, bool *is_edges)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_source *source = NULL;
+    struct ArrowSchema schema = { 0 };
+    grebe_status st = grebe_source_open(cli->ctx, path, NULL, &source, &err);
+    *is_array = *is_edges = false;
+    st = st == GREBE_OK ? grebe_source_schema(source, &schema, &err) : st;
+    if (st == GREBE_OK) {
+        const char *format = grebe_source_format(source);
+        *is_array = strcmp(format, "npy") == 0 || strcmp(format, "torch") == 0;
+        const struct ArrowSchema *column = schema.n_children == 1 ? schema.children[0] : NULL;
+        const bool is_list = column != NULL && column->n_children == 1 && strchr("cCsSiIlL", column->children[0]->format[0]) != NULL;
+        *is_edges = !*is_array || (is_list && grebe_source_num_rows(source) == 2);
+        schema.release(&schema);
+    }
+    grebe_source_close(source);
+    return st == GREBE_OK ? 0 : out_error(cli, cli->cmd->name, &err);
+}
+
+/* [KEY=]FILE: what it is of is told by the colons in the key, without key by the file. */
+static int add_file(struct cli *cli, struct words *w, const char *word)
+{
+    char *key = NULL;
+    const char *type = NULL, *path = split_key(cli, word, &key);
+    const size_t n = key == NULL ? 0 : count_colons(key);
+    bool is_array = false, is_edges = false;
+    if (key != NULL && n == 2) {
+        add_edges(w, key, path);
+    } else if (key != NULL && n <= 3) {
+        const char *name = split_name(key, &type);
+        add_feature(w, n == 3 ? "edge" : "node", type, name, path, false);
+    } else if (key != NULL) {
+        return out_usage(cli, "expected NAME=, TYPE:NAME=, or SOURCE:RELATION:DESTINATION[:NAME]= before a file, found \"%s\"", word);
+    } else {
+        int code = look_at(cli, path, &is_array, &is_edges);
+        if (code != 0) {
+            return code;
+        }
+        if (is_edges) {
+            add_edges(w, NULL, path);
+        } else {
+            add_feature(w, "node", NULL, stem_of(cli, path), path, false);
+        }
+    }
+    return 0;
+}
+
+/* --edge-feature and --attribute: [TYPE:]NAME=FILE. */
+static int add_options(struct cli *cli, struct words *w, const char *option, bool is_attribute)
+{
+    const char *word;
+    for (size_t i = 0; (word = opt_nth(cli, option, i)) != NULL; i++) {
+        const char *equals = strchr(word, '='), *type = NULL;
+        if (equals == NULL || equals == word) {
+            return out_usage(cli, "--%s: expected [TYPE:]NAME=FILE, found \"%s\"", option, word);
+        }
+        char *key = cli_copy(cli, word);
+        key[equals - word] = '\0';
+        const size_t n = count_colons(key);
+        const char *name = split_name(key, &type);
+        add_feature(w, is_attribute && n == 1 ? "node" : "edge", type, name, equals + 1, is_attribute);
+    }
+    return 0;
+}
+
+/* --nodes [TYPE=]N */
+static int add_counts(struct cli *cli, struct words *w)
+{
+    const char *word;
+    for (size_t i = 0; (word = opt_nth(cli, "nodes", i)) != NULL; i++) {
+        const char *equals = strrchr(word, '='), *digits = equals != NULL ? equals + 1 : word;
+        char *end = NULL, *type = NULL;
+        errno = 0;
+        const long long n = strtoll(digits, &end, 10);
+        if (errno != 0 || end == digits || *end != '\0' || n < 0) {
+            return out_usage(cli, "--nodes: expected [TYPE=]N, found \"%s\"", word);
+        }
+        if (equals != NULL) {
+            type = cli_copy(cli, word);
+            type[equals - word] = '\0';
+        }
+        w->nodes[w->n_nodes++] = (grebe_graph_node_count){ type, n };
+    }
+    return 0;
+}
+
+int cmd_graph_init(struct cli *cli)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_init_options o = GREBE_GRAPH_INIT_OPTIONS_INIT;
+    const size_t n = cli->n_positional + OPT_VALUES_MAX;
+    struct words w = { .edges = cli_alloc(cli, n, sizeof *w.edges),
+                       .nodes = cli_alloc(cli, n, sizeof *w.nodes),
+                       .features = cli_alloc(cli, n, sizeof *w.features),
+                       .source = opt_get(cli, "src"),
+                       .target = opt_get(cli, "dst") };
+    int code = (w.source == NULL) != (w.target == NULL) ? out_usage(cli, "--src, --dst: expected both or none") : 0;
+    for (size_t i = 1; i < cli->n_positional && code == 0; i++) {
+        code = add_file(cli, &w, cli->positional[i]);
+    }
+    code = code != 0 ? code : add_options(cli, &w, "edge-feature", false);
+    code = code != 0 ? code : add_options(cli, &w, "attribute", true);
+    code = code != 0 ? code : add_counts(cli, &w);
+    if (code == 0 && w.n_edges == 0) {
+        code = out_usage(cli, "expected a file of edges: csv, npy of shape (2, edges), Parquet, or a table with --src and --dst");
+    }
+    if (code != 0) {
+        return code;
+    }
+    o.name = opt_get(cli, "name");
+    o.edges = w.edges;
+    o.n_edges = w.n_edges;
+    o.nodes = w.nodes;
+    o.n_nodes = w.n_nodes;
+    o.features = w.features;
+    o.n_features = w.n_features;
+    o.is_replaced = opt_has(cli, "force");
+    o.call = &cli->call;
+    if (grebe_graph_init(cli->ctx, cli->positional[0], &o, &err) != GREBE_OK) {
+        return out_error(cli, cli->cmd->name, &err);
+    }
+    out_printf("%s/metadata.yaml\n", cli->positional[0]);
+    return 0;
+}

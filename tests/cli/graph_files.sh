@@ -1,0 +1,83 @@
+# Out of a graph and into one: export, init, and both one after the other.
+grebe version --build | grep -qw yaml || exit 77
+q() { "$@"; echo "exit $?"; }
+CASES=$GOLDEN/../data/graphbolt/cases
+
+echo "# export: what was exported, preprocessed and exported again is the same"
+for name in homo_attr homo_csv hetero_attr hetero_mix many_types dtypes one_named_type; do
+    grebe graph export "$CASES/$name/dgl_preprocessed" $name
+    grebe graph check $name --deep -q
+    grebe graph preprocess $name -q >/dev/null
+    grebe graph export $name again -q >/dev/null
+    rm -r $name/preprocessed
+    diff -r $name again && rm -r again
+done
+find hetero_mix -type f | sort
+cp -r "$CASES/hetero_mix/dgl_preprocessed" g
+grebe graph preprocess hetero_mix -q >/dev/null
+for part in edges:author:writes:paper edges:paper:cites:paper node:paper:x set:0:train:paper; do
+    grebe scan "g#$part" --format csv >one
+    grebe scan "hetero_mix#$part" --format csv | cmp - one
+done
+
+echo "# tables"
+q grebe graph export g tables --file-format parquet
+find tables -type f | sort
+q grebe head tables/edges/author__writes__paper.parquet --limit 2 --format csv
+q grebe head tables/sets/0__train__paper.parquet --limit 2 --format csv
+q grebe graph export "$CASES/homo_attr/dgl_preprocessed" csv --file-format csv
+head -2 csv/edges/edges.csv
+q grebe graph export g tables
+q grebe graph export g one
+q grebe graph export g new --file-format vortex
+q grebe graph export nope new
+ls -d new*
+
+echo "# init"
+mkdir in
+printf '0,1\n2,1\n1,3\n' >in/e.csv
+q grebe graph init in in/e.csv
+cat in/metadata.yaml
+q grebe graph check in --deep
+q grebe graph preprocess in
+q grebe graph init in in/e.csv
+q grebe graph init in in/e.csv --nodes 6 --name six --force
+grep -E 'num|name' in/metadata.yaml
+cd hetero_mix
+q grebe graph init . author:writes:paper=edges/author__writes__paper.npy paper:cites:paper=edges/paper__cites__paper.npy \
+    paper:x=features/node__paper__x.npy author:x=features/node__author__x.npy \
+    author:writes:paper:score=features/edge__author__writes__paper__score.npy --force
+cat metadata.yaml
+cd ..
+q grebe graph check hetero_mix --deep
+printf 'src,dst,w\n0,1,3\n2,0,4\n' >t.csv
+grebe create t --from t.csv -q
+grebe convert t t.parquet -q
+q grebe graph init from_table user:likes:item=t --src src --dst dst --nodes user=5
+cat from_table/metadata.yaml
+q grebe scan from_table/edges/0.npy --format csv
+q grebe graph check from_table --deep
+q grebe graph preprocess from_table
+q grebe scan 'from_table#edges:user:likes:item' --format csv
+q grebe graph init from_csv t.csv --src src --dst dst
+q grebe graph init from_parquet t.parquet --src src --dst dst
+cmp from_csv/edges/0.npy from_parquet/edges/0.npy
+
+echo "# init: errors"
+cp t.csv in/
+q grebe graph init new in/t.csv 2>&1 | sed "s,$PWD/,,"
+q grebe graph init new in/e.csv --nodes 3 2>&1 | sed "s,$PWD/,,"
+q grebe graph init new t.csv --src src --dst d
+q grebe graph init new t.csv --src src
+q grebe graph init new user:likes=in/e.csv
+q grebe graph init new a:b:c:d:e=in/e.csv
+q grebe graph init new user:likes:item=in/e.csv feat=hetero_mix/features/node__paper__x.npy
+q grebe graph init new in/e.csv --nodes many
+q grebe graph init new hetero_mix/features/node__paper__x.npy
+q grebe graph init new nope.csv
+q grebe graph init new in/e.csv hetero_mix/features/node__author__x.npy --nodes 4 2>&1 | sed "s,$PWD/,,"
+printf 'src,dst\n0,\n' >null.csv
+q grebe graph init new null.csv --src src --dst dst
+printf 'src,dst\n0,b\n' >text.csv
+q grebe graph init new text.csv --src src --dst dst
+find new -name '.meta*' -o -name metadata.yaml
