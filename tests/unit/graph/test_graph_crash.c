@@ -4,6 +4,7 @@
  * the new one stands there, whole. The process is traced, so that what happens between two calls of any kind is met.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -135,6 +136,63 @@ static void test_killed__at_any_system_call__old_or_new_result(void **state)
     assert_true(n_new > 5);   /* and after, while the old result was removed */
 }
 
+/* ---- an input that is written to meanwhile ---- */
+
+static void write_x(struct fixture *f, int n)
+{
+    char path[700];
+    float x[300];
+    const struct timespec times[2] = { { 1000000 + n, 0 }, { 1000000 + n, 0 } }; /* clocks may be too coarse to differ */
+    for (int i = 0; i < 300; i++) {
+        x[i] = (float)n;
+    }
+    path_in(f, "x.npy", path, sizeof path);
+    int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, x, sizeof x, 4096), sizeof x);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+static void test_written_to__at_any_system_call__is_told_or_seen_later(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    bool is_over = false;
+    int n_told = 0, n_seen = 0;
+    begin(f);
+    for (int n = 1; !is_over; n++) {
+        int status = 0;
+        grebe_graph *g = NULL;
+        grebe_graph_array x;
+        grebe_graph_made made;
+        pid_t child = start(f, false, false, &status);
+        bool is_stopped = true;
+        for (int k = 0; k < n && is_stopped; k++) {
+            is_stopped = to_next_stop(child, &status);
+        }
+        is_over = !is_stopped;
+        write_x(f, n);
+        if (is_stopped) {
+            assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
+            assert_int_equal(waitpid(child, &status, 0), child);
+        }
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+        n_told += WEXITSTATUS(status);
+        assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, &made, &err));
+        n_seen += WEXITSTATUS(status) == 0 && !made.is_reused ? 1 : 0;
+        assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+        assert_ok(grebe_graph_feature_values(g, 0, &x, &err));
+        for (int i = 0; i < 300; i++) {
+            if (((const float *)x.data)[i] != (float)n) {
+                fail_msg("written to at call %d: row %d is %g", n, i, (double)((const float *)x.data)[i]);
+            }
+        }
+        grebe_graph_close(g);
+    }
+    assert_true(n_told > 10 && n_seen > 5);
+}
+
 #if defined(__x86_64__)
 
 static int refusal_of(long call)
@@ -223,6 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_killed__at_any_system_call__old_or_new_result, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_written_to__at_any_system_call__is_told_or_seen_later, fixture_set_up,
                                         fixture_tear_down),
 #if defined(__x86_64__)
         cmocka_unit_test_setup_teardown(test_refused__any_system_call__old_or_new_result, fixture_set_up,
