@@ -15,6 +15,7 @@ needed for everything but check() and preprocess()."""
 
 import collections.abc
 import json
+import math
 import operator
 import os
 
@@ -81,6 +82,15 @@ def _ids(values, what="ids"):
     return np.ascontiguousarray(a.reshape(-1), np.int64)
 
 
+def _room(handle, size):
+    """size bytes of memory; where it is much, that of rows read before that nobody holds any more, whose pages cost no fault."""
+    import numpy as np
+    if size < 1 << 20:
+        return np.empty(size, np.uint8)
+    memory = handle.spare(size)
+    return np.frombuffer(handle.room(np.empty(size, np.uint8) if memory is None else memory), np.uint8, size)
+
+
 class Feature:
     """One feature: rows by id of a node, an edge, or of the whole graph. bfloat16 comes as uint16, the bits that it is."""
 
@@ -108,17 +118,18 @@ class Feature:
         return len(self.values)
 
     def read(self, ids=None):
-        """Rows by id, which may repeat, in that order, as a new array; None: all of them. Raises InvalidArgument for an id that is none."""
-        import numpy as np
+        """Rows by id, which may repeat, in that order, as a new array; None: all of them. Raises InvalidArgument for an id that is none.
+
+        Memory of at most 256 MB of rows that nobody holds any more is kept for the next call."""
         if ids is None:
             return self.values.copy()
         if self._row is None:
             self._row = self.shape[1:], self.values.dtype
         shape, dtype = self._row
         ids = _ids(ids)
-        out = np.empty((len(ids),) + shape, dtype)
-        self._handle.feature_read(self._i, ids, self._threads, out.reshape(-1).view(np.uint8))
-        return out
+        out = _room(self._handle, len(ids) * math.prod(shape) * dtype.itemsize)
+        self._handle.feature_read(self._i, ids, self._threads, out)
+        return out.view(dtype).reshape((len(ids),) + shape)
 
     def __repr__(self):
         return f"<Feature {(self.domain, self.type, self.name)} {self.dtype} {self.shape}>"

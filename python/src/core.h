@@ -28,7 +28,7 @@ struct core_state {
     PyObject *error_classes;  /* dict: status name -> exception class */
     PyObject *table_class, *stream_class, *batch_class, *schema_class, *txn_class, *column_class,
              *chunks_class, *vdb_class, *vdb_result_class, *index_class, *dataset_class, *iterable_class, *iterator_class, *numbers_class, *graph_class, *graph_array_class,
-             *graph_sampler_class, *graph_loader_class, *graph_batch_class;
+             *graph_sampler_class, *graph_loader_class, *graph_batch_class, *graph_room_class;
     PyObject *value_out, *values_in; /* of grebe._values */
 };
 extern struct core_state core;

@@ -100,11 +100,17 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
 PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
 PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
 PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
-/* ---- core_graph.c, core_graph_batch.c, core_graph_sample.c, core_graph_loader.c ---- */
+/* ---- core_graph.c, core_graph_room.c, core_graph_batch.c, core_graph_sample.c, core_graph_loader.c ---- */
 struct core_graph {
     PyObject_HEAD
-    grebe_graph *graph; /* immutable: may be used from many threads */
+    grebe_graph *graph;   /* immutable: may be used from many threads */
+    PyObject *spare;      /* owned: memory of rows that nobody holds any more; NULL: none */
+    Py_ssize_t spare_len; /* bytes */
 };
+enum { CORE_GRAPH_SPARE_MAX = 1 << 28 };
+/** spare(bytes) of Graph: memory of so many, which is given away, or None. room(memory): a buffer that gives it back. */
+PyObject *core_graph_spare(PyObject *self, PyObject *args);
+PyObject *core_graph_room(PyObject *self, PyObject *args);
 PyObject *core_graph_check(PyObject *self, PyObject *args);
 PyObject *core_graph_preprocess(PyObject *self, PyObject *args);
 PyObject *core_graph_open(PyObject *self, PyObject *args);
@@ -126,7 +132,7 @@ PyObject *core_graph_give(PyObject *batch, const grebe_graph *graph);
  * times of nodes, of edges, or None, whether there is a window, window). 0, or -1 and nothing held.
  */
 int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts);
-extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_batch_spec, core_graph_sampler_spec, core_graph_loader_spec;
+extern PyType_Spec core_graph_spec, core_graph_array_spec, core_graph_room_spec, core_graph_batch_spec, core_graph_sampler_spec, core_graph_loader_spec;
 extern PyType_Spec core_dataset_spec, core_iterable_spec, core_iterator_spec, core_numbers_spec;
 /** numbers(begin, end, name): a method of Dataset. */
 PyObject *core_dataset_numbers(PyObject *self, PyObject *args);

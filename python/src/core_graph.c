@@ -8,6 +8,7 @@ static void graph_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     grebe_graph_close(((struct core_graph *)self)->graph);
+    Py_XDECREF(((struct core_graph *)self)->spare);
     freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_fn(self);
     Py_DECREF(type);
@@ -219,6 +220,8 @@ PyObject *core_graph_open(PyObject *self, PyObject *args)
         return NULL;
     }
     out->graph = graph;
+    out->spare = NULL;
+    out->spare_len = 0;
     return (PyObject *)out;
 }
 
@@ -427,6 +430,8 @@ static PyMethodDef graph_methods[] = { { "info", graph_info, METH_NOARGS, NULL }
                                        { "feature", graph_feature, METH_VARARGS, NULL },
                                        { "feature_values", graph_feature_values, METH_VARARGS, NULL },
                                        { "feature_read", graph_feature_read, METH_VARARGS, NULL },
+                                       { "spare", core_graph_spare, METH_VARARGS, NULL },
+                                       { "room", core_graph_room, METH_VARARGS, NULL },
                                        { "task", graph_task, METH_VARARGS, NULL },
                                        { "set", graph_set, METH_VARARGS, NULL },
                                        { NULL, NULL, 0, NULL } };

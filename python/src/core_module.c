@@ -157,6 +157,7 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, "GraphArray", &core_graph_array_spec, &core.graph_array_class) != 0 ||
         add_type(module, "GraphSampler", &core_graph_sampler_spec, &core.graph_sampler_class) != 0 ||
         add_type(module, "GraphBatch", &core_graph_batch_spec, &core.graph_batch_class) != 0 ||
+        add_type(module, "GraphRoom", &core_graph_room_spec, &core.graph_room_class) != 0 ||
         add_type(module, "GraphLoader", &core_graph_loader_spec, &core.graph_loader_class) != 0 ||
         add_type(module, "Numbers", &core_numbers_spec, &core.numbers_class) != 0 ||
         PyModule_AddStringConstant(module, "version", grebe_version()) != 0) {

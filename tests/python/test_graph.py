@@ -249,6 +249,34 @@ def test_arrays_outlive_batch_and_loader(karate, threads):
     assert all((a == b).all() for a, b in zip(sampled, again))
 
 
+def test_rows_that_are_read_are_their_holders(tmp_path):
+    """Much memory is used again, and only when no view of it is left."""
+    rng = np.random.default_rng(5)
+    x = rng.random((3000, 600), dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "edges.npy", rng.integers(0, 3000, (2, 50)))
+    (tmp_path / "metadata.yaml").write_text(
+        "dataset_name: rows\ngraph: {nodes: [{num: 3000}], edges: [{format: numpy, path: edges.npy}]}\n"
+        "feature_data: [{domain: node, name: x, format: numpy, in_memory: false, path: x.npy}]\n")
+    grebe.graph.preprocess(tmp_path)
+    g = grebe.graph.open(tmp_path)
+    held, address, reused = [], set(), 0
+    for n in (1000, 1200, 900, 2500, 2500, 2500, 100, 2400, 600, 3000):
+        ids = rng.integers(0, 3000, n)
+        rows = g.features["x"].read(ids)
+        reused += rows.ctypes.data in address
+        address.add(rows.ctypes.data)
+        assert rows.flags.writeable and (rows == x[ids]).all()
+        if n % 1000 == 500:
+            held.append((rows[5:, 3], x[ids][5:, 3]))  # a part holds the whole
+        with pytest.raises(grebe.InvalidArgument):
+            g.features["x"].read(np.append(ids, 3000))
+    assert reused >= 2
+    del g, rows
+    gc.collect()
+    assert len(held) == 3 and all((a == b).all() for a, b in held)
+
+
 def test_epochs_without_sampling(karate, folder):
     members = np.load(folder / "train_members.npy")
     assert np.concatenate([b["seeds"] for b in karate.batches(0, batch_size=7)]).tolist() == members.tolist()
