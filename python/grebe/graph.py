@@ -21,6 +21,9 @@ import os
 
 from . import _core
 
+_GRAPHBOLT = ("OnDiskDataset", "OnDiskTask", "TorchBasedFeature", "TorchBasedFeatureStore", "ItemSet", "HeteroItemSet", "ItemSetDict",
+              "CSCFormatBase", "SampledSubgraph", "FusedCSCSamplingGraph", "ItemSampler", "NeighborSampler",
+              "LayerNeighborSampler", "UniformNegativeSampler", "FeatureFetcher", "MiniBatchTransformer", "CopyTo", "DataLoader")
 _SETS = ("train", "validation", "test")
 _METHODS = ("neighbors", "labor")
 
@@ -62,6 +65,40 @@ def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, for
     _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable,
                            _call(threads, progress))
     return os.path.join(os.fspath(path if out is None else out), "preprocessed")
+
+
+def _split_type(key, n):
+    """"TYPE:NAME" with types of n parts as (type, name); type None where there is none."""
+    kind, _, name = key.rpartition(":")
+    if kind and kind.count(":") != n - 1:
+        raise ValueError(f"expected NAME or TYPE:NAME with a type of {n} part{'s' * (n > 1)}, found {key!r}")
+    return kind or None, name
+
+
+def init(path, edges, *, nodes=None, node_features=None, edge_features=None, edge_attributes=None, src=None, dst=None, name=None,
+         force=False, threads=None, progress=None):
+    """Write the metadata.yaml of files: what is wrong with them is found at once, for all edges are read.
+
+    edges: a file (csv of two numbers, npy of shape (2, n), torch, Parquet of two columns), or {"source:relation:destination": file}; with src
+    and dst names of two columns of any source. nodes: how many, or {type: how many} (default: as edges and features tell). node_features:
+    {"name" or "type:name": file}; edge_features, edge_attributes (weights, times): {"name" or "source:relation:destination:name": file}.
+    force: replace a metadata.yaml. Returns its path; raises Exists, Corrupt (edges, with file and line or row), SchemaMismatch."""
+    def files(found, n):
+        return [(*_split_type(key, n), os.fspath(file)) for key, file in (found or {}).items()]
+    pairs = edges.items() if isinstance(edges, collections.abc.Mapping) else [(None, edges)]
+    counts = [] if nodes is None else nodes.items() if isinstance(nodes, collections.abc.Mapping) else [(None, nodes)]
+    features = [("node", *f, False) for f in files(node_features, 1)] + [("edge", *f, False) for f in files(edge_features, 3)]
+    features += [("edge", *f, True) for f in files(edge_attributes, 3)]
+    _core.graph_init(os.fspath(path), name, [(kind, os.fspath(file), src, dst) for kind, file in pairs],
+                     [(kind, operator.index(n)) for kind, n in counts], features, force, _call(threads, progress))
+    return os.path.join(os.fspath(path), "metadata.yaml")
+
+
+def export(path, dest, *, file_format=None, threads=None, progress=None):
+    """Write a preprocessed data set as plain files into the new folder dest: npy files and a metadata.yaml that can be preprocessed again,
+    or tables (file_format "parquet", "csv", "jsonl", "arrow"). Edges are in the order of their files, where that was kept. Returns dest."""
+    _core.graph_export(os.fspath(path), os.fspath(dest), file_format, _call(threads, progress))
+    return os.fspath(dest)
 
 
 def open(path, *, threads=None):
@@ -216,6 +253,12 @@ class Batch:
         """All nodes of the batch, whose features it needs."""
         return self.nodes
 
+    def to_pyg(self, x=None, y=None):
+        """As Data (of typed graphs HeteroData) of torch_geometric, or a look-alike: edge_index, n_id, e_id, batch_size, num_sampled_nodes,
+        num_sampled_edges. x: rows for nodes, y: labels of the seeds, {type: …} in typed graphs."""
+        from ._graph_pyg import to_pyg
+        return to_pyg(self, x, y)
+
 
 class Dataset:
     """A preprocessed data set: graph arrays, features, tasks, sampling. Immutable; may be used from many threads."""
@@ -260,12 +303,14 @@ class Dataset:
         import numpy as np
         return dict(zip(self._handle.edge_types(), np.frombuffer(self._handle.edge_counts(), np.int64).tolist()))
 
-    def _attributes(self, is_edge):
-        out, i = {}, 0
+    def _core_attributes(self, is_edge):
+        i = 0
         while (found := self._handle.attribute(is_edge, i)) is not None:
-            out[found[0]] = _view(found[1])
+            yield found
             i += 1
-        return out
+
+    def _attributes(self, is_edge):
+        return {name: _view(a) for name, a in self._core_attributes(is_edge)}
 
     @property
     def node_attributes(self):
@@ -441,3 +486,15 @@ class Loader:
             if found is None:
                 return
             yield MiniBatch(*found, self._features, self._columns, self._types)
+
+
+def __getattr__(name):
+    """The names of DGL GraphBolt, read when one of them is asked for."""
+    if name not in _GRAPHBOLT:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _graphbolt
+    return getattr(_graphbolt, name)
+
+
+def __dir__():
+    return [*globals(), *_GRAPHBOLT]

@@ -247,4 +247,11 @@ void core_text_args_free(struct core_text_args *args);
 int core_write_args(PyObject *options, struct core_write_args *out);
 void core_write_args_free(struct core_write_args *args);
 
+/* ---- DLPack: core_dlpack.c ---- */
+
+/** A capsule of memory that `owner` keeps. strides: bytes. code: dlpack.h, DLDataTypeCode. */
+PyObject *core_dlpack(PyObject *owner, const void *data, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides,
+                      Py_ssize_t itemsize, uint8_t code);
+PyObject *core_dlpack_device(PyObject *self, PyObject *unused); /* METH_NOARGS */
+
 #endif

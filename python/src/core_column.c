@@ -154,43 +154,7 @@ static void column_release_buffer(PyObject *self, Py_buffer *view)
     PyMem_Free(view->internal);
 }
 
-/* ---- DLPack: the structures of dlpack.h, version 0.x ("dltensor") ---- */
-
-struct dl_tensor {
-    void *data;
-    struct { int32_t type, id; } device;
-    int32_t ndim;
-    struct { uint8_t code, bits; uint16_t lanes; } dtype;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-};
-
-struct dl_managed {
-    struct dl_tensor tensor;
-    void *manager_ctx;
-    void (*deleter)(struct dl_managed *self);
-};
-
-struct dl_space {
-    struct dl_managed managed;
-    int64_t shape[2], strides[2];
-};
-
-static void dl_delete(struct dl_managed *m)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    Py_DECREF((PyObject *)m->manager_ctx);
-    PyMem_Free(m);
-    PyGILState_Release(gil);
-}
-
-static void dl_capsule_free(PyObject *capsule)
-{
-    if (PyCapsule_IsValid(capsule, "dltensor")) { /* "used_dltensor": the consumer deletes */
-        struct dl_managed *m = PyCapsule_GetPointer(capsule, "dltensor");
-        m->deleter(m);
-    }
-}
+/* ---- DLPack ---- */
 
 static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -200,37 +164,7 @@ static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
     if (find_block(self, &b) != 0) {
         return NULL;
     }
-    struct dl_space *s = PyMem_Calloc(1, sizeof *s);
-    if (s == NULL) {
-        return PyErr_NoMemory();
-    }
-    for (int i = 0; i < b.ndim; i++) {
-        s->shape[i] = b.shape[i];
-        s->strides[i] = b.strides[i] / b.itemsize;
-    }
-    struct dl_tensor *t = &s->managed.tensor;
-    t->data = b.data;
-    t->device.type = 1; /* kDLCPU */
-    t->ndim = b.ndim;
-    t->dtype.code = b.dlpack_code;
-    t->dtype.bits = (uint8_t)(b.itemsize * 8);
-    t->dtype.lanes = 1;
-    t->shape = s->shape;
-    t->strides = s->strides;
-    s->managed.manager_ctx = Py_NewRef(self);
-    s->managed.deleter = dl_delete;
-    PyObject *capsule = PyCapsule_New(&s->managed, "dltensor", dl_capsule_free);
-    if (capsule == NULL) {
-        dl_delete(&s->managed);
-    }
-    return capsule;
-}
-
-static PyObject *column_dlpack_device(PyObject *self, PyObject *unused)
-{
-    (void)self;
-    (void)unused;
-    return Py_BuildValue("(ii)", 1, 0);
+    return core_dlpack(self, b.data, b.ndim, b.shape, b.strides, b.itemsize, b.dlpack_code);
 }
 
 static Py_ssize_t column_length(PyObject *self)
@@ -314,7 +248,7 @@ static PyMethodDef column_methods[] = {
     { "to_list", column_to_list, METH_NOARGS, "The values as Python objects." },
     { "__dlpack__", (PyCFunction)(void (*)(void))column_dlpack, METH_VARARGS | METH_KEYWORDS,
       "The column as a DLPack capsule, without a copy." },
-    { "__dlpack_device__", column_dlpack_device, METH_NOARGS, "(kDLCPU, 0)" },
+    { "__dlpack_device__", core_dlpack_device, METH_NOARGS, "(kDLCPU, 0)" },
     { NULL, NULL, 0, NULL }
 };
 static PyGetSetDef column_getset[] = { { "name", column_name, NULL, "Name of the column.", NULL },

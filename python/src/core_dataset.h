@@ -113,6 +113,8 @@ PyObject *core_graph_spare(PyObject *self, PyObject *args);
 PyObject *core_graph_room(PyObject *self, PyObject *args);
 PyObject *core_graph_check(PyObject *self, PyObject *args);
 PyObject *core_graph_preprocess(PyObject *self, PyObject *args);
+PyObject *core_graph_init(PyObject *self, PyObject *args);
+PyObject *core_graph_export(PyObject *self, PyObject *args);
 PyObject *core_graph_open(PyObject *self, PyObject *args);
 PyObject *core_graph_sampler(PyObject *self, PyObject *args);
 PyObject *core_graph_negatives(PyObject *self, PyObject *args);

@@ -28,6 +28,7 @@ struct graph_array {
     const void *data;
     const char *format; /* struct module; bfloat16 as the 16 bits that it is */
     const char *type;   /* static */
+    uint8_t dlpack_code;
     int ndim;
     Py_ssize_t itemsize, len;
     Py_ssize_t shape[MAX_RANK], strides[MAX_RANK];
@@ -35,9 +36,10 @@ struct graph_array {
 
 static const struct {
     const char *type, *format;
-} formats[] = { { "float32", "f" }, { "float64", "d" }, { "float16", "e" }, { "bfloat16", "H" }, { "int8", "b" },  { "uint8", "B" },
-                { "int16", "h" },   { "uint16", "H" },  { "int32", "i" },   { "uint32", "I" },   { "int64", "q" }, { "uint64", "Q" },
-                { "bool", "?" } };
+    uint8_t dlpack_code; /* dlpack.h: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
+} formats[] = { { "float32", "f", 2 }, { "float64", "d", 2 }, { "float16", "e", 2 }, { "bfloat16", "H", 4 }, { "int8", "b", 0 },
+                { "uint8", "B", 1 },   { "int16", "h", 0 },   { "uint16", "H", 1 },  { "int32", "i", 0 },    { "uint32", "I", 1 },
+                { "int64", "q", 0 },   { "uint64", "Q", 1 },  { "bool", "?", 6 } };
 
 PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a)
 {
@@ -62,6 +64,7 @@ PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a)
     out->data = a->data;
     out->format = formats[f].format;
     out->type = formats[f].type;
+    out->dlpack_code = formats[f].dlpack_code;
     out->ndim = (int)a->rank;
     out->itemsize = (Py_ssize_t)a->type_bytes;
     out->len = out->itemsize;
@@ -104,7 +107,21 @@ static PyObject *array_type(PyObject *self, PyObject *args)
     return PyUnicode_FromString(((struct graph_array *)self)->type);
 }
 
-static PyMethodDef array_methods[] = { { "type", array_type, METH_NOARGS, NULL }, { NULL, NULL, 0, NULL } };
+/* This form of DLPack has no flag for read-only memory: who writes to an array of a graph writes to a mapped file, and is killed. */
+static PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    struct graph_array *a = (struct graph_array *)self;
+    (void)args;
+    (void)kwargs; /* stream, max_version, dl_device, copy: host memory has no stream */
+    return core_dlpack(self, a->data, a->ndim, a->shape, a->strides, a->itemsize, a->dlpack_code);
+}
+
+static PyMethodDef array_methods[] = {
+    { "type", array_type, METH_NOARGS, NULL },
+    { "__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS, "The array as a DLPack capsule, without a copy." },
+    { "__dlpack_device__", core_dlpack_device, METH_NOARGS, "(kDLCPU, 0)" },
+    { NULL, NULL, 0, NULL }
+};
 static PyType_Slot array_slots[] = { { Py_tp_dealloc, (void *)array_dealloc },
                                      { Py_bf_getbuffer, (void *)array_get_buffer },
                                      { Py_tp_methods, array_methods },

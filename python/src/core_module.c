@@ -102,6 +102,8 @@ static PyMethodDef methods[] = {
     { "stream_of_batches", core_stream_of_batches, METH_VARARGS, NULL },
     { "graph_check", core_graph_check, METH_VARARGS, NULL },
     { "graph_preprocess", core_graph_preprocess, METH_VARARGS, NULL },
+    { "graph_init", core_graph_init, METH_VARARGS, NULL },
+    { "graph_export", core_graph_export, METH_VARARGS, NULL },
     { "graph_open", core_graph_open, METH_VARARGS, NULL },
     { "graph_sampler", core_graph_sampler, METH_VARARGS, NULL },
     { "graph_loader", core_graph_loader, METH_VARARGS, NULL },

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GraphBolt's names over grebe.graph, batches as PyG has them, DLPack; graphs from files and to files. With torch where it is installed."""
+
+import gc
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import grebe
+import grebe.graph as gb
+from grebe._graph_tensors import torch as find_torch
+
+torch = find_torch()
+HERE = os.path.dirname(os.path.abspath(__file__))
+KARATE = os.path.join(HERE, "..", "..", "examples", "graph")
+CASES = os.path.join(HERE, "..", "data", "graphbolt", "cases")
+needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
+
+
+def ids(values):
+    return np.array(values, np.int64) if torch is None else torch.tensor(values)
+
+
+def lists(value):
+    if isinstance(value, dict):
+        return {k: lists(v) for k, v in value.items()}
+    return value if value is None else np.asarray(value).tolist()
+
+
+def make(folder, n, src, dst, more=""):
+    """An untyped graph of these edges."""
+    np.save(folder / "e.npy", np.array([src, dst], np.int64))
+    (folder / "metadata.yaml").write_text(f"graph:\n  nodes:\n  - num: {n}\n  edges:\n  - {{format: numpy, path: e.npy}}\n{more}")
+    return gb.OnDiskDataset(folder, include_original_edge_id=True).load()
+
+
+@pytest.fixture
+def karate(tmp_path):
+    shutil.copytree(KARATE, tmp_path / "karate")
+    return gb.OnDiskDataset(tmp_path / "karate", include_original_edge_id=True).load()
+
+
+@pytest.fixture
+def typed(tmp_path):
+    shutil.copytree(os.path.join(CASES, "hetero_mix", "raw"), tmp_path / "typed")
+    return gb.OnDiskDataset(tmp_path / "typed", include_original_edge_id=True).load()
+
+
+# ---- the data set ----
+
+def test_a_raw_data_set_is_preprocessed_and_opened(karate):
+    assert karate.dataset_name == "karate"
+    assert karate.graph.total_num_nodes == karate.graph.num_nodes == 34 and karate.graph.total_num_edges == 156
+    assert karate.graph.node_type_to_id is None and karate.graph.type_per_edge is None
+    assert len(karate.graph.csc_indptr) == 35 and len(karate.graph.indices) == 156
+    assert karate.tasks[0].metadata == {"name": "club", "num_classes": 2}
+    assert karate.tasks[0].train_set.names == ("seeds", "labels") and len(karate.tasks[0].train_set) == 20
+    assert karate.tasks[0].validation_set is None
+    assert lists(karate.all_nodes_set[:]) == list(range(34)) and karate.all_nodes_set.names == ("seeds",)
+    if torch is not None:
+        assert isinstance(karate.graph.indices, torch.Tensor) and karate.graph.indices.dtype == torch.int32
+
+
+def test_what_is_preprocessed_opens_as_it_is():
+    d = gb.OnDiskDataset(os.path.join(CASES, "hetero_mix", "dgl_preprocessed")).load()
+    assert d.graph.num_nodes == {"Zz": 0, "author": 6, "inst": 4, "paper": 9}
+    assert d.graph.node_type_to_id == {"Zz": 0, "author": 1, "inst": 2, "paper": 3}
+    assert list(d.graph.edge_type_to_id.values()) == [0, 1, 2, 3, 4]
+    assert d.tasks[0].train_set[0] == {"author": (2, 0)}
+
+
+def test_paths_and_tasks_that_are_none(tmp_path, karate):
+    with pytest.raises(RuntimeError, match="Invalid dataset path"):
+        gb.OnDiskDataset(tmp_path / "nowhere")
+    with pytest.raises(RuntimeError, match="must be a directory"):
+        gb.OnDiskDataset(os.path.join(KARATE, "edges.csv"))
+    os.mkdir(tmp_path / "empty")
+    with pytest.raises(RuntimeError, match="metadata.yaml does not exist"):
+        gb.OnDiskDataset(tmp_path / "empty")
+    with pytest.raises(AssertionError, match="load"):
+        gb.OnDiskDataset(tmp_path / "karate").graph
+    with pytest.raises(TypeError):
+        karate.load(tasks=2)
+    with pytest.warns(UserWarning, match="no task 'nothing'"):
+        assert [t.metadata["name"] for t in karate.load(tasks=["nothing", "club"]).tasks] == ["club"]
+    with pytest.raises(AttributeError):
+        gb.Nothing
+
+
+def test_rows_of_features(karate):
+    wanted = np.load(os.path.join(KARATE, "degrees.npy"))
+    read = karate.feature.read("node", None, "degrees", ids([33, 0, 33]))
+    np.testing.assert_array_equal(read, wanted[[33, 0, 33]])
+    np.testing.assert_array_equal(karate.feature.read("node", None, "degrees"), wanted)
+    assert karate.feature.count("node", None, "degrees") == 34 and tuple(karate.feature.size("node", None, "degrees")) == (2,)
+    assert karate.feature.keys() == [("node", None, "degrees")] and ("node", None, "x") not in karate.feature
+    assert tuple(karate.feature.read("node", None, "degrees", ids([]))[:0].shape) == (0, 2)
+    with pytest.raises(grebe.InvalidArgument):
+        karate.feature.read("node", None, "degrees", ids([34]))
+
+
+# ---- sets ----
+
+def test_item_sets():
+    s = gb.ItemSet((ids([5, 6, 7]), ids([1, 0, 1])), names=("seeds", "labels"))
+    assert len(s) == 3 and lists(s[1]) == [6, 0] and lists(s[-1]) == [7, 1] and [lists(a) for a in s[1:]] == [[6, 7], [0, 1]]
+    with pytest.raises(IndexError):
+        s[3]
+    with pytest.raises(ValueError, match="Size mismatch"):
+        gb.ItemSet((ids([1]), ids([1, 2])))
+    with pytest.raises(ValueError, match="don't match"):
+        gb.ItemSet(ids([1]), names=("a", "b"))
+    h = gb.HeteroItemSet({"user": gb.ItemSet(ids([0, 1, 2, 3, 4]), "seeds"), "item": gb.ItemSet(ids([5, 6]), "seeds")})
+    assert len(h) == 7 and lists(h[3:6]) == {"user": [3, 4], "item": [5]} and h[6] == {"item": 6} and h[-7] == {"user": 0}
+    assert lists(h[ids([6, 0, 5, 4])]) == {"user": [0, 4], "item": [6, 5]}
+    with pytest.raises(ValueError, match="same names"):
+        gb.HeteroItemSet({"user": gb.ItemSet(ids([0]), "seeds"), "item": gb.ItemSet(ids([5]), "labels")})
+
+
+def test_batches_are_consecutive():
+    h = gb.HeteroItemSet({"user": gb.ItemSet(5, "seeds"), "item": gb.ItemSet(6, "seeds")})
+    batches = [lists(b.seeds) for b in gb.ItemSampler(h, 4)]
+    assert batches == [{"user": [0, 1, 2, 3]}, {"user": [4], "item": [0, 1, 2]}, {"item": [3, 4, 5]}]
+    assert len(gb.ItemSampler(h, 4)) == 3 and len(gb.ItemSampler(h, 4, drop_last=True)) == len(list(gb.ItemSampler(h, 4, drop_last=True))) == 2
+    assert list(gb.ItemSampler(gb.ItemSet(0, "seeds"), 4)) == []
+
+
+@needs_torch
+def test_orders_are_graphbolts():
+    sampler = gb.ItemSampler(gb.ItemSet(10, "seeds"), 10, shuffle=True, seed=42)
+    assert [lists(next(iter(list(sampler))).seeds) for _ in range(2)] == [[2, 6, 1, 8, 4, 5, 0, 9, 3, 7], [8, 4, 9, 0, 5, 1, 6, 7, 2, 3]]
+    h = gb.HeteroItemSet({"user": gb.ItemSet(5, "seeds"), "item": gb.ItemSet(6, "seeds")})
+    assert [lists(b.seeds) for b in gb.ItemSampler(h, 4, shuffle=True, seed=7)] == [
+        {"user": [3, 0, 2], "item": [4]}, {"user": [4], "item": [0, 3, 5]}, {"user": [1], "item": [2, 1]}]
+
+
+# ---- sampling: values that GraphBolt's own tests expect ----
+
+@pytest.fixture
+def small(tmp_path):
+    return make(tmp_path, 8, [5, 0, 6, 7, 2, 2, 4], [0, 1, 2, 2, 3, 4, 4])
+
+
+@pytest.mark.parametrize("seeds, compacted", [([0, 3, 4], None), ([[0, 3], [4, 4]], [[0, 1], [2, 2]]), ([[0, 3, 3], [4, 4, 4]], [[0, 1, 1], [2, 2, 2]])])
+def test_two_hops(small, seeds, compacted):
+    batch, = gb.ItemSampler(gb.ItemSet(ids(seeds), "seeds"), 3).sample_neighbor(small.graph, [ids([2]), ids([2])])
+    outer, inner = batch.sampled_subgraphs
+    assert lists(outer.original_row_node_ids) == lists(batch.input_nodes) == [0, 3, 4, 5, 2, 6, 7] and lists(outer.original_column_node_ids) == [0, 3, 4, 5, 2]
+    assert lists(outer.sampled_csc.indptr) == [0, 1, 2, 4, 4, 6] and lists(outer.sampled_csc.indices) == [3, 4, 4, 2, 5, 6]
+    assert lists(outer.original_edge_ids) == [0, 4, 5, 6, 2, 3]
+    assert lists(inner.sampled_csc.indptr) == [0, 1, 2, 4] and lists(inner.sampled_csc.indices) == [3, 4, 4, 2]
+    assert lists(inner.original_row_node_ids) == [0, 3, 4, 5, 2] and lists(inner.original_column_node_ids) == [0, 3, 4]
+    assert lists(batch.compacted_seeds) == compacted and batch.num_layers() == 2 and lists(batch.edge_ids(1)) == [0, 4, 5, 6]
+    (x, x_dst), index, size = inner.to_pyg(ids([10, 20, 30, 40, 50]))
+    assert lists(x_dst) == [10, 20, 30] and lists(index) == [[3, 4, 4, 2], [0, 1, 2, 2]] and size == (5, 3)
+
+
+def test_one_hop_has_ids(small):
+    found = small.graph.sample_neighbors(ids([3, 4, 3]), ids([-1]))
+    assert lists(found.sampled_csc.indptr) == [0, 1, 3, 4] and lists(found.sampled_csc.indices) == [2, 2, 4, 2]
+    assert lists(small.graph.in_subgraph(ids([2])).original_edge_ids) == [2, 3]
+    assert len(small.graph.sample_layer_neighbors(ids([2]), ids([1])).sampled_csc.indices) == 1
+
+
+def test_negatives(karate):
+    pairs = gb.ItemSet(ids([[0, 1], [1, 2]]), "seeds")
+    batch, = gb.ItemSampler(pairs, 2).sample_uniform_negative(karate.graph, 2)
+    assert lists(batch.seeds[:, 0]) == [0, 1, 0, 0, 1, 1] and lists(batch.labels) == [1, 1, 0, 0, 0, 0] and lists(batch.indexes) == [0, 1, 0, 0, 1, 1]
+    with pytest.raises(ValueError, match=r"N\*2"):
+        list(gb.ItemSampler(gb.ItemSet(ids([1, 2]), "seeds"), 2).sample_uniform_negative(karate.graph, 1))
+
+
+def test_a_whole_pipeline_of_types(typed):
+    task = typed.tasks[0]
+    pipe = gb.ItemSampler(task.train_set, batch_size=3, shuffle=True, seed=1).sample_neighbor(typed.graph, [2, 2])
+    pipe = pipe.fetch_feature(typed.feature, {"paper": ["x"], "author": ["x"]}, {"author:writes:paper": ["score"]})
+    scores = np.load(os.path.join(CASES, "hetero_mix", "raw", "data", "author__writes__paper-score.npy")).reshape(20, -1)
+    seen = {"author": [], "paper": []}
+    for batch in gb.DataLoader(pipe.transform(lambda b: b)):
+        for kind, rows in batch.seeds.items():
+            seen[kind] += lists(rows)
+        for kind in ("paper", "author"):
+            np.testing.assert_array_equal(batch.node_features[kind, "x"], typed.feature.read("node", kind, "x", batch.input_nodes[kind]))
+        for sub, rows in zip(batch.sampled_subgraphs, batch.edge_features):
+            np.testing.assert_array_equal(rows["author:writes:paper", "score"], scores[lists(sub.original_edge_ids["author:writes:paper"])])
+        assert set(batch.sampled_subgraphs[0].sampled_csc) == set(typed.graph.edge_type_to_id)
+    assert {k: sorted(v) for k, v in seen.items()} == {
+        kind: sorted(lists(typed.tasks[0]._task.train_set[kind]["seeds"])) for kind in seen}
+
+
+def test_labor_reaches_no_more(karate):
+    seeds = gb.ItemSet(ids(list(range(20))), "seeds")
+    plain, = gb.ItemSampler(seeds, 20).sample_neighbor(karate.graph, [3])
+    labor, = gb.ItemSampler(seeds, 20).sample_layer_neighbor(karate.graph, [3])
+    assert len(labor.sampled_subgraphs[0].sampled_csc.indices) == len(plain.sampled_subgraphs[0].sampled_csc.indices)
+    assert len(labor.input_nodes) <= len(plain.input_nodes)
+
+
+# ---- PyG ----
+
+def check_pyg(store, source, target, edges, n_hops):
+    """edge_index has rows of n_id, and e_id those of the edge file."""
+    index, e_id = np.asarray(store["edge_index"]), np.asarray(store["e_id"])
+    assert index.shape == (2, len(e_id)) and sum(store["num_sampled_edges"]) == len(e_id) and len(store["num_sampled_edges"]) == n_hops
+    np.testing.assert_array_equal(np.asarray(source["n_id"])[index[0]], edges[0][e_id])
+    np.testing.assert_array_equal(np.asarray(target["n_id"])[index[1]], edges[1][e_id])
+
+
+def test_pyg_batches(karate):
+    edges = np.loadtxt(os.path.join(KARATE, "edges.csv"), delimiter=",", dtype=np.int64).T
+    for batch in gb.ItemSampler(karate.tasks[0].train_set, 8).sample_neighbor(karate.graph, [3, 5]).fetch_feature(karate.feature, ["degrees"]):
+        data = batch.to_pyg_data()
+        check_pyg(data, data, data, edges, 2)
+        assert lists(data.n_id[:data.batch_size]) == lists(batch.seeds) and sum(data.num_sampled_nodes) == len(data.n_id)
+        assert len(data.x) == len(data.n_id) and lists(data.y) == lists(batch.labels)
+    batch = gb.open(karate._path).sample_neighbors([3, 33], [3, 5])
+    check_pyg(batch.to_pyg(), batch.to_pyg(), batch.to_pyg(), edges, 2)
+
+
+def test_pyg_batches_of_types_have_every_type(typed):
+    raw = os.path.join(CASES, "hetero_mix", "raw", "edges")
+    edges = {"author:writes:paper": np.loadtxt(os.path.join(raw, "author__writes__paper.csv"), delimiter=",", dtype=np.int64).T,
+             "paper:cites:paper": np.load(os.path.join(raw, "paper__cites__paper.npy"))}
+    data = gb.open(typed._path).sample_neighbors({"paper": [0, 2, 5], "inst": [1]}, [2, 2]).to_pyg()
+    for kind, found in edges.items():
+        source, _, target = kind.split(":")
+        check_pyg(data[tuple(kind.split(":"))], data[source], data[target], found, 2)
+    assert lists(data["inst"]["n_id"])[:1] == [1] and data["inst"]["batch_size"] == 1  # which edges only lead to
+    assert len(data["Zz"]["n_id"]) == 0 and data["paper"]["batch_size"] == 3
+    for kind in ("author", "inst", "paper", "Zz"):
+        assert sum(data[kind]["num_sampled_nodes"]) == len(data[kind]["n_id"])
+
+
+def test_pyg_of_itself():
+    geometric = pytest.importorskip("torch_geometric")
+    data = gb.open(os.path.join(CASES, "hetero_mix", "dgl_preprocessed")).sample_neighbors({"paper": [0]}, [2]).to_pyg()
+    assert isinstance(data, geometric.data.HeteroData) and data.validate()
+
+
+# ---- memory ----
+
+def test_dlpack_shares_the_mapped_file(karate):
+    array = gb.open(karate._path)._arrays["indices"]
+    assert array.__dlpack_device__() == (1, 0)
+    found = np.from_dlpack(array)
+    assert np.shares_memory(found, np.asarray(array))
+    wanted = lists(karate.graph.indices)
+    del array
+    gc.collect()
+    assert found.tolist() == wanted
+
+
+@needs_torch
+def test_tensors_are_views(karate):
+    d = gb.open(karate._path)
+    assert torch.from_dlpack(d._arrays["indices"]).data_ptr() == d.indices.ctypes.data
+    nodes = d.sample_neighbors([3, 33], [3]).nodes
+    from grebe._graph_tensors import tensor
+    assert tensor(nodes).data_ptr() == nodes.ctypes.data
+    bf16 = gb.OnDiskDataset(os.path.join(CASES, "dtypes", "dgl_preprocessed")).load()
+    assert len(bf16.feature) > 5
+
+
+# ---- files ----
+
+def test_init_and_export(tmp_path):
+    edges = np.array([[0, 2, 1], [1, 1, 3]])
+    np.save(tmp_path / "e.npy", edges)
+    np.save(tmp_path / "x.npy", np.arange(10, dtype=np.float32).reshape(5, 2))
+    assert gb.init(tmp_path, tmp_path / "e.npy", node_features={"x": tmp_path / "x.npy"}, name="made") == str(tmp_path / "metadata.yaml")
+    assert gb.check(tmp_path, deep=True) == []
+    gb.preprocess(tmp_path, include_original_edge_id=True)
+    assert gb.open(tmp_path).num_nodes == 5 and gb.open(tmp_path).name == "made"
+    with pytest.raises(grebe.Exists):
+        gb.init(tmp_path, tmp_path / "e.npy")
+    plain = gb.export(tmp_path, tmp_path / "plain")
+    np.testing.assert_array_equal(np.load(os.path.join(plain, "edges", "edges.npy")), edges)
+    assert gb.check(plain, deep=True) == []
+    gb.export(tmp_path, tmp_path / "tables", file_format="csv")
+    assert (tmp_path / "tables" / "edges" / "edges.csv").read_text().splitlines()[:2] == ["source,target,edge", "0,1,0"]
+    with pytest.raises(grebe.Exists):
+        gb.export(tmp_path, tmp_path / "plain")
+
+
+def test_init_of_types(tmp_path):
+    table = {"user": np.array([0, 3, 1]), "item": np.array([1, 0, 1])}
+    grebe.create(str(tmp_path / "t"), table)
+    gb.init(tmp_path / "g", {"user:buys:item": tmp_path / "t"}, src="user", dst="item", nodes={"item": 7})
+    gb.preprocess(tmp_path / "g")
+    assert gb.open(tmp_path / "g").node_types == {"item": 7, "user": 4}
+    with pytest.raises(ValueError, match="type of 1 part"):
+        gb.init(tmp_path / "h", tmp_path / "t", node_features={"a:b:c": tmp_path / "x.npy"})
+    with pytest.raises(grebe.NotFound):
+        gb.init(tmp_path / "h", {"user:buys:item": tmp_path / "t"}, src="user", dst="things")
