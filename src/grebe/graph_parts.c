@@ -37,15 +37,20 @@ static bool set_at(const grebe_graph *g, size_t k, struct graph_part *part, char
     return false;
 }
 
-bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[NAME_ROOM])
+void graph_part_feature_name(const struct graph_feature_spec *f, char name[NAME_ROOM])
 {
     static const char *const domains[] = { "node", "edge", "graph" };
+    put_name(name, domains[f->domain], f->type, f->name);
+}
+
+bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[NAME_ROOM])
+{
     const struct graph_metadata *m = g->metadata;
     const struct graph_csc *c = graph_dataset_csc(g);
     const size_t n_edges = c == NULL ? 0 : graph_n_edge_types(c), n_nodes = c == NULL ? 0 : graph_n_node_types(c);
     if (k < m->n_features) {
         *part = (struct graph_part){ .kind = GRAPH_PART_FEATURE, .i = k };
-        put_name(name, domains[m->features[k].domain], m->features[k].type, m->features[k].name);
+        graph_part_feature_name(&m->features[k], name);
         return true;
     }
     k -= m->n_features;
@@ -63,8 +68,7 @@ bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char
     return set_at(g, k - n_nodes, part, name);
 }
 
-/* Whether "node::x", where no type is, names "node:x". */
-static bool is_same(const char *name, const char *wanted)
+bool graph_part_is(const char *name, const char *wanted)
 {
     const size_t n = strcspn(wanted, ":");
     return strcmp(name, wanted) == 0 ||
@@ -77,7 +81,7 @@ grebe_status graph_part_find(const grebe_graph *g, const char *path, const char 
     char name[NAME_ROOM], nearest[NAME_ROOM] = "", known[320] = "", quoted[100];
     size_t best = SIZE_MAX, len = 0;
     for (size_t k = 0; graph_part_at(g, k, out, name); k++) {
-        if (wanted != NULL && is_same(name, wanted)) {
+        if (wanted != NULL && graph_part_is(name, wanted)) {
             return GREBE_OK;
         }
         const size_t d = wanted == NULL ? 0 : text_distance(wanted, name);

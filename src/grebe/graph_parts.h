@@ -15,6 +15,10 @@ struct graph_part {
     size_t set, member; /* of a task */
 };
 
+/** What the feature of a metadata file is called as a part. */
+void graph_part_feature_name(const struct graph_feature_spec *f, char name[400]);
+/** Whether `wanted` is that name; "node::x", where no type is, is "node:x". */
+bool graph_part_is(const char *name, const char *wanted);
 /** The k-th part and its name; false: beyond the last. */
 bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[400]);
 /** GREBE_ENOTFOUND names what there is, and what may have been meant; GREBE_EINVAL: name is NULL. */

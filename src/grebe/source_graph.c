@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "array/tensor_rows.h"
 #include "grebe/graph_parts.h"
 
 static bool is_there(struct io_store *store, const char *folder, size_t len, const char *entry)
@@ -36,6 +37,44 @@ const char *source_graph_part(struct io_store *store, const char *uri)
     return NULL;
 }
 
+/*
+ * A feature of a data set that is not preprocessed, as it will be: of one dimension, a column. `err` says already why there is nothing
+ * else to open.
+ */
+static grebe_status open_raw(struct io_store *store, const char *folder, const char *wanted, struct format_reader **out, grebe_error *err)
+{
+    struct graph_metadata *m = NULL;
+    struct tensor t = { 0 };
+    struct buf path = BUF_INIT(store->ctx->a);
+    char name[400];
+    size_t i = 0;
+    grebe_status st = path_join(&path, folder, "metadata.yaml", err);
+    st = st == GREBE_OK ? graph_metadata_read(store->ctx, buf_text(&path), folder, GRAPH_RAW, false, &m, err) : st;
+    for (; st == GREBE_OK && i < m->n_features; i++) {
+        graph_part_feature_name(&m->features[i], name);
+        if (graph_part_is(name, wanted)) {
+            break;
+        }
+    }
+    if (st == GREBE_OK && i == m->n_features) {
+        st = GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: no feature \"%.100s\"; what else there is, is there when it is preprocessed: run grebe graph preprocess",
+                        folder, wanted);
+    }
+    st = st == GREBE_OK ? graph_file_open(m, &m->features[i].file, &t, err) : st;
+    if (st == GREBE_OK) {
+        if (t.rank == 1) {
+            t.rank = 2;
+            t.shape[1] = 1;
+            t.strides[1] = 1;
+        }
+        st = tensor_reader_new(store->ctx, &graph_part_format, &t, t.region->len, out, err);
+    }
+    tensor_release(&t);
+    graph_metadata_free(m);
+    buf_release(&path);
+    return st;
+}
+
 static grebe_status part_open(struct io_store *store, const char *path, const struct file_hints *hints,
                               struct format_reader **out, grebe_error *err)
 {
@@ -51,7 +90,12 @@ static grebe_status part_open(struct io_store *store, const char *path, const st
     if (folder == NULL) {
         return mem_fail(err, strlen(path), path);
     }
-    GREBE_TRY(grebe_graph_open(store->ctx, folder, &g, err));
+    st = grebe_graph_open(store->ctx, folder, &g, err);
+    if (st == GREBE_ENOTFOUND && name != NULL && is_there(store, folder, strlen(folder), "metadata.yaml")) {
+        st = open_raw(store, folder, name, out, err);
+        goto out;
+    }
+    GREBE_TRY(st);
     GREBE_TRY(graph_part_find(g, folder, name, &part, err));
     st = graph_part_matrix(g, true, &part, &m, err);
     if (st != GREBE_OK) {

@@ -3,7 +3,7 @@
 #define GREBE_GREBE_SOURCE_GRAPH_H
 
 /*
- * Parts of a preprocessed graph as sources of rows: "FOLDER#PART", where PART is
+ * Parts of a preprocessed graph (features: of any) as sources of rows: "FOLDER#PART", where PART is
  *   node:TYPE:NAME, edge:TYPE:NAME, graph:NAME  a feature (node:NAME in a graph without types); rows by id
  *   edges:TYPE (edges)         source, target, edge, attributes; in the order of the edge file where that is kept
  *   nodes:TYPE (nodes)         node, attributes

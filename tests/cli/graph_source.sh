@@ -53,4 +53,13 @@ q grebe head forbidden_global.pt
 head -c 300 two.npz >cut.npz
 q grebe head cut.npz#x
 cp -r "$CASES/hetero_mix/raw" raw
-q grebe head 'raw#node:paper:x'
+q grebe head 'raw#node:papr:x'
+q grebe head 'raw#edges:author:writes:paper'
+q grebe head raw
+
+echo "# features before they are preprocessed"
+for part in node:paper:x node:author:x node:inst:id edge:author:writes:paper:score; do
+    grebe scan "g#$part" --format csv >one
+    grebe scan "raw#$part" --format csv | cmp - one
+done
+q grebe take 'raw#node:author:x' --rows 5,0 --format csv
