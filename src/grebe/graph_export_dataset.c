@@ -15,11 +15,11 @@ enum { BLOCK_BYTES = 1 << 20 };
 
 /* ---- npy files ---- */
 
-/* Rows of a column, or of a tensor where m is NULL, to the end of a file. */
-static grebe_status write_rows(struct graph_exporting *e, struct matrix *m, size_t column, const struct tensor *t, size_t row_bytes,
-                               struct io_writer *w, grebe_error *err)
+/* n_rows of a column, or of a tensor where m is NULL, to the end of a file. */
+static grebe_status write_rows(struct graph_exporting *e, struct matrix *m, size_t column, const struct tensor *t, uint64_t n_rows,
+                               size_t row_bytes, struct io_writer *w, grebe_error *err)
 {
-    const uint64_t n_rows = m != NULL ? m->n_rows : tensor_rows(t), rows_max = max_size(BLOCK_BYTES / max_size(row_bytes, 1), 1);
+    const uint64_t rows_max = max_size(BLOCK_BYTES / max_size(row_bytes, 1), 1);
     grebe_status st = GREBE_OK;
     if (row_bytes == 0) {
         return GREBE_OK;
@@ -59,7 +59,7 @@ static grebe_status write_columns(struct graph_exporting *e, struct matrix *m, s
     grebe_status st = create_npy(e, name, ARRAY_I64, shape, 2, &w, err);
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
         assert(m->columns[i].format == 'l' && m->columns[i].width == 1);
-        st = write_rows(e, m, i, NULL, sizeof(int64_t), w, err);
+        st = write_rows(e, m, i, NULL, m->n_rows, sizeof(int64_t), w, err);
     }
     st = st == GREBE_OK ? io_writer_publish(w, false, err) : st;
     io_writer_free(w);
@@ -81,7 +81,7 @@ static grebe_status write_tensor(struct graph_exporting *e, const struct tensor 
         n *= t->shape[i]; /* no overflow: the tensor was checked */
     }
     grebe_status st = create_npy(e, name, type, shape, t->rank, &w, err);
-    st = st == GREBE_OK ? write_rows(e, m, column, t, (size_t)n * tensor_type_bytes(type), w, err) : st;
+    st = st == GREBE_OK ? write_rows(e, m, column, t, m != NULL ? m->n_rows : tensor_rows(t), (size_t)n * tensor_type_bytes(type), w, err) : st;
     st = st == GREBE_OK ? io_writer_publish(w, false, err) : st;
     io_writer_free(w);
     return st;

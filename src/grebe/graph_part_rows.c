@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of the parts of a graph, row by row. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "array/tensor_rows.h"
@@ -16,7 +18,10 @@ struct part_rows {
     size_t edge_type;
     int64_t n_rows;
     int64_t first;       /* row i is this + i of the tensors */
-    int64_t *positions;  /* row i is positions[i] instead; shape [n_rows]; NULL */
+    bool has_positions;  /* row i is positions[i] instead */
+    pthread_mutex_t lock;
+    atomic_bool is_placed;
+    int64_t *positions;  /* shape [n_rows]; made when rows are read, under the lock, and from then on (is_placed) not changed */
     struct part_column {
         enum column_kind kind;
         const struct tensor *tensor; /* borrowed from graph */
@@ -27,7 +32,8 @@ static void part_close(void *file)
 {
     struct part_rows *p = file;
     const grebe_allocator *a = p->graph->ctx->a;
-    mem_free(a, p->positions, (size_t)p->n_rows * sizeof *p->positions);
+    mem_free(a, p->positions, p->positions != NULL ? (size_t)p->n_rows * sizeof *p->positions : 0);
+    pthread_mutex_destroy(&p->lock);
     if (p->owns_graph) {
         grebe_graph_close(p->graph);
     }
@@ -40,6 +46,13 @@ const struct tensor *graph_part_tensor(const struct matrix *m, size_t column)
 }
 
 /* ---- edges ---- */
+
+/* The number that each edge had in its file; NULL: it was not kept. */
+static const struct tensor *edge_ids(const struct part_rows *p)
+{
+    const struct graph_attribute *kept = graph_edge_attribute(&p->graph->csc, "_ORIGINAL_EDGE_ID");
+    return kept != NULL ? &kept->values : NULL;
+}
 
 /* The node whose list holds the edge: the last one that begins at or before it. */
 static int64_t target_of(const struct graph_csc *g, int64_t edge, int64_t guess)
@@ -94,11 +107,93 @@ static grebe_status read_tensor(const struct part_rows *p, const struct tensor *
     return st;
 }
 
+/* The edges that lead to nodes of the destination type: [*begin, *end). */
+static grebe_status range_of(const struct part_rows *p, int64_t *begin, int64_t *end, grebe_error *err)
+{
+    const struct graph_csc *g = &p->graph->csc;
+    const size_t to = graph_edge_target_type(g, p->edge_type);
+    *begin = graph_id(&g->indptr, graph_type_begin(g, to));
+    *end = graph_id(&g->indptr, graph_type_begin(g, to) + graph_type_count(g, to));
+    if (*begin < 0 || *begin > *end || *end > g->n_edges) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "edges [%lld, %lld) of %lld", (long long)*begin, (long long)*end, (long long)g->n_edges);
+    }
+    return GREBE_OK;
+}
+
+/* How many edges of p's type there are, and whether they stand as they are to be read. */
+static grebe_status count_edges(struct part_rows *p, grebe_error *err)
+{
+    int64_t begin, end;
+    grebe_status st = range_of(p, &begin, &end, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    for (int64_t e = begin; e < end; e++) {
+        p->n_rows += (size_t)graph_edge_type_at(&p->graph->csc, e) == p->edge_type;
+    }
+    p->first = begin;
+    p->has_positions = p->n_rows > 0 && (edge_ids(p) != NULL || p->n_rows != end - begin);
+    return GREBE_OK;
+}
+
+/* Positions of the edges of p's type: by kept id where there are ids, else as they stand. */
+static grebe_status find_positions(const struct part_rows *p, int64_t *positions, grebe_error *err)
+{
+    const struct graph_csc *g = &p->graph->csc;
+    const struct tensor *ids = edge_ids(p);
+    int64_t begin, end, i = 0;
+    grebe_status st = range_of(p, &begin, &end, err);
+    memset(positions, 0xff, (size_t)p->n_rows * sizeof *positions);
+    for (int64_t e = begin; st == GREBE_OK && e < end; e++) {
+        int64_t row = i;
+        if ((size_t)graph_edge_type_at(g, e) != p->edge_type) {
+            continue;
+        }
+        i++;
+        st = ids == NULL ? GREBE_OK : tensor_read_i64(ids, (uint64_t)e, 1, &row, err);
+        if (st == GREBE_OK && (row < 0 || row >= p->n_rows || positions[row] != -1)) {
+            st = GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld: expected ids 0 to %lld, each once, found %lld%s", (long long)e,
+                            (long long)(p->n_rows - 1), (long long)row, row >= 0 && row < p->n_rows ? " again" : "");
+        } else if (st == GREBE_OK) {
+            positions[row] = e;
+        }
+    }
+    return st;
+}
+
+/* Before rows are read: what it takes is not taken from those who only count. */
+static grebe_status place(struct part_rows *p, grebe_error *err)
+{
+    const grebe_allocator *a = p->graph->ctx->a;
+    size_t bytes = 0;
+    grebe_status st = GREBE_OK;
+    if (!p->has_positions || atomic_load(&p->is_placed)) {
+        return GREBE_OK;
+    }
+    pthread_mutex_lock(&p->lock);
+    if (!atomic_load(&p->is_placed)) {
+        int64_t *positions = checked_mul_size((size_t)p->n_rows, sizeof *positions, &bytes) ? mem_alloc(a, bytes) : NULL;
+        st = positions != NULL ? find_positions(p, positions, err) : mem_fail(err, bytes, "edges");
+        if (st == GREBE_OK) {
+            p->positions = positions;
+            atomic_store(&p->is_placed, true);
+        } else {
+            mem_free(a, positions, positions != NULL ? bytes : 0);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return st;
+}
+
 static grebe_status part_read(void *file, size_t column, uint64_t begin, uint64_t n, void *dst, grebe_error *err)
 {
-    const struct part_rows *p = file;
+    struct part_rows *p = file;
     const struct part_column *c = &p->columns[column];
     int64_t *ids = dst;
+    grebe_status st = place(p, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
     switch (c->kind) {
     case COLUMN_TENSOR: return read_tensor(p, c->tensor, (int64_t)begin, (int64_t)n, dst, err);
     case COLUMN_SOURCE:
@@ -116,48 +211,6 @@ static grebe_status part_read(void *file, size_t column, uint64_t begin, uint64_
     }
 }
 
-/* Positions of the edges of p's type: by kept id where there are ids, else as they stand. */
-static grebe_status find_positions(struct part_rows *p, const struct tensor *ids, grebe_error *err)
-{
-    const struct graph_csc *g = &p->graph->csc;
-    const size_t to = graph_edge_target_type(g, p->edge_type);
-    const int64_t begin = graph_id(&g->indptr, graph_type_begin(g, to));
-    const int64_t end = graph_id(&g->indptr, graph_type_begin(g, to) + graph_type_count(g, to));
-    size_t bytes = 0;
-    int64_t n = 0, i = 0;
-    grebe_status st = GREBE_OK;
-    if (begin < 0 || begin > end || end > g->n_edges) {
-        return GREBE_FAIL(err, GREBE_ECORRUPT, "edges [%lld, %lld) of %lld", (long long)begin, (long long)end, (long long)g->n_edges);
-    }
-    for (int64_t e = begin; e < end; e++) {
-        n += (size_t)graph_edge_type_at(g, e) == p->edge_type;
-    }
-    p->first = begin;
-    p->n_rows = n;
-    if (n == 0 || (ids == NULL && n == end - begin)) {
-        return GREBE_OK;
-    }
-    if (!checked_mul_size((size_t)n, sizeof *p->positions, &bytes) || (p->positions = mem_alloc(p->graph->ctx->a, bytes)) == NULL) {
-        return mem_fail(err, bytes, "edges");
-    }
-    memset(p->positions, 0xff, bytes);
-    for (int64_t e = begin; e < end && st == GREBE_OK; e++) {
-        int64_t row = i;
-        if ((size_t)graph_edge_type_at(g, e) != p->edge_type) {
-            continue;
-        }
-        i++;
-        st = ids == NULL ? GREBE_OK : tensor_read_i64(ids, (uint64_t)e, 1, &row, err);
-        if (st == GREBE_OK && (row < 0 || row >= n || p->positions[row] != -1)) {
-            st = GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld: expected ids 0 to %lld, each once, found %lld%s", (long long)e,
-                            (long long)(n - 1), (long long)row, row >= 0 && row < n ? " again" : "");
-        } else if (st == GREBE_OK) {
-            p->positions[row] = e;
-        }
-    }
-    return st;
-}
-
 /* ---- columns ---- */
 
 static grebe_status add_tensor(struct part_rows *p, struct matrix *m, const char *name, const struct tensor *t, grebe_error *err)
@@ -166,7 +219,7 @@ static grebe_status add_tensor(struct part_rows *p, struct matrix *m, const char
         return GREBE_FAIL(err, GREBE_ELIMIT, "more than %d columns", MATRIX_COLUMNS_MAX);
     }
     grebe_status st = tensor_column(t, name, &m->columns[m->n_columns], err);
-    if (st == GREBE_OK && (p->positions != NULL || p->first != 0 || m->map != t->region)) {
+    if (st == GREBE_OK && (p->has_positions || p->first != 0 || m->map != t->region)) {
         m->columns[m->n_columns].row_0 = NULL;
     }
     p->columns[m->n_columns++] = (struct part_column){ COLUMN_TENSOR, t };
@@ -194,10 +247,9 @@ static grebe_status add_attributes(struct part_rows *p, struct matrix *m, const 
 static grebe_status make_edges(struct part_rows *p, struct matrix *m, size_t type, grebe_error *err)
 {
     const struct graph_csc *g = &p->graph->csc;
-    const struct graph_attribute *kept = graph_edge_attribute(g, "_ORIGINAL_EDGE_ID");
-    const struct tensor *ids = kept != NULL ? &kept->values : NULL;
     p->edge_type = type;
-    grebe_status st = find_positions(p, ids, err);
+    const struct tensor *ids = edge_ids(p);
+    grebe_status st = count_edges(p, err);
     m->n_rows = (uint64_t)p->n_rows;
     add_ids(p, m, "source", COLUMN_SOURCE);
     add_ids(p, m, "target", COLUMN_TARGET);
@@ -255,6 +307,7 @@ grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struc
         return mem_fail(err, sizeof *p, "rows of a graph");
     }
     p->graph = graph;
+    pthread_mutex_init(&p->lock, NULL);
     p->owns_graph = takes_graph;
     m->read = part_read;
     m->close = part_close;
@@ -266,7 +319,7 @@ grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struc
     default: st = make_set(p, m, part, err); break;
     }
     if (st != GREBE_OK) {
-        mem_free(a, p->positions, (size_t)p->n_rows * sizeof *p->positions);
+        pthread_mutex_destroy(&p->lock);
         mem_free(a, p, sizeof *p);
         m->file = NULL;
     }
