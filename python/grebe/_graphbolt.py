@@ -534,8 +534,8 @@ class _Pipe:
     def sample_neighbor(self, graph, fanouts, replace=False, prob_name=None, deduplicate=True):
         return NeighborSampler(self, graph, fanouts, replace, prob_name, deduplicate)
 
-    def sample_layer_neighbor(self, graph, fanouts, replace=False, prob_name=None, deduplicate=True):
-        return LayerNeighborSampler(self, graph, fanouts, replace, prob_name, deduplicate)
+    def sample_layer_neighbor(self, graph, fanouts, replace=False, prob_name=None, deduplicate=True, layer_dependency=False, batch_dependency=1):
+        return LayerNeighborSampler(self, graph, fanouts, replace, prob_name, deduplicate, layer_dependency, batch_dependency)
 
     def sample_uniform_negative(self, graph, negative_ratio):
         return UniformNegativeSampler(self, graph, negative_ratio)
@@ -648,14 +648,14 @@ class NeighborSampler(_Pipe):
 
     _method = "neighbors"
 
-    def __init__(self, source, graph, fanouts, replace=False, prob_name=None, deduplicate=True):
+    def __init__(self, source, graph, fanouts, replace=False, prob_name=None, deduplicate=True, **how):
         super().__init__(source)
         if not deduplicate:
             raise NotImplementedError("deduplicate=False: nodes that are reached twice have one row here")
         rows = _fanouts(fanouts)
         width = max(len(r) for r in rows)
         self._sampler = graph._dataset.sampler([r * width if len(r) == 1 and width > 1 else r for r in rows] if width > 1 else [r[0] for r in rows],
-                                               replace=replace, method=self._method, probs=prob_name)
+                                               replace=replace, method=self._method, probs=prob_name, **how)
 
     def _step(self, batch):
         nodes, compacted = _compact(batch.seeds)
@@ -668,9 +668,15 @@ class NeighborSampler(_Pipe):
 
 
 class LayerNeighborSampler(NeighborSampler):
-    """Neighbours whose random numbers the seeds share: fewer nodes (LABOR)."""
+    """Neighbours whose random numbers the seeds share: fewer nodes (LABOR).
+
+    layer_dependency: all hops have the same numbers; batch_dependency: so many batches in succession pick much the same nodes."""
 
     _method = "labor"
+
+    def __init__(self, source, graph, fanouts, replace=False, prob_name=None, deduplicate=True, layer_dependency=False, batch_dependency=1):
+        super().__init__(source, graph, fanouts, replace, prob_name, deduplicate, layer_dependency=layer_dependency,
+                         batch_dependency=batch_dependency)
 
 
 class UniformNegativeSampler(_Pipe):
