@@ -93,3 +93,14 @@ def test_a_graph_with_types(tmp_path):
     assert found["type_per_edge"].dtype == np.uint8
     for name, expected in (("type_per_edge", kind), ("edge__ORIGINAL_EDGE_ID", row), ("edge_w", w)):
         np.testing.assert_array_equal(found[name], np.concatenate(expected)[order])
+
+
+@pytest.mark.parametrize("case", ["hetero_mix", "homo_attr", "many_types"])
+def test_dgl_preprocesses_what_was_exported(tmp_path, case):
+    made = pathlib.Path(__file__).resolve().parents[1] / "data" / "graphbolt" / "cases" / case / "dgl_preprocessed"
+    grebe.graph.export(made, tmp_path / "plain")
+    found, g = in_dgl(tmp_path / "plain", tmp_path), grebe.graph.open(made)
+    assert (tmp_path / "plain" / "preprocessed" / "metadata.yaml").exists()
+    for name, expected in (("csc_indptr", g.indptr), ("indices", g.indices), ("type_per_edge", g.type_per_edge)):
+        if expected is not None:
+            np.testing.assert_array_equal(found[name], expected)
