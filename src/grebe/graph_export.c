@@ -51,7 +51,9 @@ grebe_status graph_export_name(struct graph_exporting *e, const char *group, con
         if (names == NULL) {
             return mem_fail(err, capacity * sizeof *names, "names");
         }
-        memcpy(names, e->names, e->n_names * sizeof *names);
+        if (e->n_names > 0) {
+            memcpy(names, e->names, e->n_names * sizeof *names);
+        }
         e->names = names;
         e->capacity = capacity;
     }
