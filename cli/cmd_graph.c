@@ -110,7 +110,7 @@ int cmd_graph_preprocess(struct cli *cli)
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
     grebe_graph_made made;
     struct problems problems = { .cli = cli };
-    int durable = 0, code = graph_options(cli, &o); /* 0: on */
+    int durable = 1, code = graph_options(cli, &o); /* off: what was preprocessed can be made again */
     code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
     if (code != 0) {
         return code;

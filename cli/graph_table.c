@@ -70,7 +70,7 @@ static const struct opt_spec preprocess_options[] = {
     { "dgl-edge-attr-order", NULL, "leave attributes of edges in the order of the files, as DGL does", 0 },
     { "force", NULL, "make it again even if nothing has changed", 0 },
     { "keep", NULL, "use what is there, whatever has changed", 0 },
-    { "durable", "on|off", "sync to disk before the folder appears (default on)", 0 },
+    { "durable", "on|off", "sync to disk before the folder appears (default off)", 0 },
     READ_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };

@@ -48,7 +48,7 @@ typedef struct grebe_graph_options {
     bool csv_has_header;    /**< the first line of text files of edges is passed over */
     char csv_separator;     /**< 0: ',' */
     grebe_graph_force force;
-    bool is_durable;        /**< synced to disk before the name changes */
+    bool is_durable;        /**< synced to disk before the name changes: a loss of power, too, leaves the old or the new */
     /** Called for each problem, warnings too; NULL: they are not told. */
     grebe_graph_problem_fn on_problem;
     void *problem_arg;

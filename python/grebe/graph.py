@@ -56,10 +56,11 @@ def check(path, *, deep=False, strict=False, threads=None, progress=None):
     return [Problem(*p) for p in _core.graph_check(os.fspath(path), deep, strict, _call(threads, progress))]
 
 
-def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=True, threads=None, progress=None):
+def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=False, threads=None, progress=None):
     """Make what training reads, in the folder `preprocessed` of path (or of out); nothing is done where that is up to date.
 
     include_original_edge_id: keep which row of its file an edge was. cast: integers take the smallest type that holds them.
+    durable: the result is on the disk before it appears: without, a loss of power soon after may leave a torn one (a killed process never does).
     The result is the same for any number of threads, appears whole or not at all, and the sources are only read.
     Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, with file and line)."""
     _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable,

@@ -241,7 +241,7 @@ static void batches_without_rows(void **state)
     m.n_remove_columns = 1;
     for (size_t i = 0; i < 4; i++) {
         struct job job = { "x", NULL, INT64_MAX, INT64_MAX, none[i][0], none[i][1], 0 };
-        char id[8];
+        char id[24];
         snprintf(id, sizeof id, "%zu", i);
         m.function_id = id;
         for (int k = 0; k < 2; k++) { /* written, found */
@@ -328,7 +328,7 @@ static void one_thread_calls_in_order(void **state)
     m.batch_rows = 37;
     for (int n = 1; n <= 3; n++) {
         struct serial s = { { "x", NULL, INT64_MAX, INT64_MAX, 0, 0, 0 }, pthread_self(), 0, -1 };
-        char id[8];
+        char id[24];
         snprintf(id, sizeof id, "%d", n);
         m.function_id = id;
         m.n_parts = n;
