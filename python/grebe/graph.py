@@ -22,8 +22,9 @@ import os
 from . import _core
 
 _GRAPHBOLT = ("OnDiskDataset", "OnDiskTask", "TorchBasedFeature", "TorchBasedFeatureStore", "ItemSet", "HeteroItemSet", "ItemSetDict",
-              "CSCFormatBase", "SampledSubgraph", "FusedCSCSamplingGraph", "ItemSampler", "NeighborSampler",
-              "LayerNeighborSampler", "UniformNegativeSampler", "FeatureFetcher", "MiniBatchTransformer", "CopyTo", "DataLoader")
+              "CSCFormatBase", "SampledSubgraph", "FusedCSCSamplingGraph", "add_reverse_edges", "exclude_seed_edges", "ItemSampler",
+              "DistributedItemSampler", "NeighborSampler", "LayerNeighborSampler", "UniformNegativeSampler", "SeedEdgesExcluder",
+              "FeatureFetcher", "MiniBatchTransformer", "CopyTo", "DataLoader")
 _SETS = ("train", "validation", "test")
 _METHODS = ("neighbors", "labor")
 
@@ -322,12 +323,15 @@ class Dataset:
         """{name: array}: "_ORIGINAL_EDGE_ID", weights, times, …, in the order of the edges here."""
         return self._attributes(True)
 
-    def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None, layer_dependency=False, batch_dependency=1):
+    def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None, layer_dependency=False, batch_dependency=1,
+                deduplicate=True):
         """What sample_neighbors() does, prepared: options are checked once. Not for several threads at a time.
+
+        deduplicate False: a node that is reached again gets another row.
 
         Of method "labor": layer_dependency gives all layers the same random numbers; batch_dependency n lets n runs whose layer_seed are
         numbers in succession go over from one seed to the next, so that each picks nearly what the one before has picked."""
-        how = _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency)
+        how = _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, deduplicate=deduplicate)
         return Sampler(self, how, self._threads if threads is None else threads)
 
     def sample_neighbors(self, seeds, fanouts, *, replace=False, method="neighbors", probs=None, layer_seed=0):
@@ -390,7 +394,7 @@ class Dataset:
         return f"<graph Dataset {self.name!r}: {self.num_nodes} nodes, {self.num_edges} edges, {len(self.features)} features>"
 
 
-def _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, node_times=None, edge_times=None, window=None):
+def _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, node_times=None, edge_times=None, window=None, deduplicate=True):
     import numpy as np
     if method not in _METHODS:
         raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
@@ -401,7 +405,7 @@ def _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependenc
     if batch_dependency < 1:
         raise ValueError(f"batch_dependency: expected a number from 1, found {batch_dependency}")
     return (np.ascontiguousarray(fanouts, np.int64), len(fanouts), _METHODS.index(method), replace, probs, layer_dependency, batch_dependency,
-            node_times, edge_times, window is not None, 0 if window is None else operator.index(window))
+            node_times, edge_times, window is not None, 0 if window is None else operator.index(window), not deduplicate)
 
 
 def _type_names(dataset):
@@ -493,8 +497,8 @@ def __getattr__(name):
     """The names of DGL GraphBolt, read when one of them is asked for."""
     if name not in _GRAPHBOLT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import _graphbolt
-    return getattr(_graphbolt, name)
+    from . import _graphbolt, _graphbolt_graph, _graphbolt_pipe
+    return next(getattr(m, name) for m in (_graphbolt, _graphbolt_graph, _graphbolt_pipe) if hasattr(m, name))
 
 
 def __dir__():

@@ -23,12 +23,12 @@ static void sampler_dealloc(PyObject *self)
 int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts)
 {
     Py_ssize_t n_layers = 0;
-    int method = 0, with_replacement = 0, layer_dependency = 0, has_window = 0;
+    int method = 0, with_replacement = 0, layer_dependency = 0, has_window = 0, keeps_duplicates = 0;
     long long window = 0;
     unsigned long long batch_dependency = 0;
     *out = (grebe_graph_sampling)GREBE_GRAPH_SAMPLING_INIT;
-    if (!PyArg_ParseTuple(tuple, "y*nipzpKzzpL", fanouts, &n_layers, &method, &with_replacement, &out->weights, &layer_dependency,
-                          &batch_dependency, &out->node_times, &out->edge_times, &has_window, &window)) {
+    if (!PyArg_ParseTuple(tuple, "y*nipzpKzzpLp", fanouts, &n_layers, &method, &with_replacement, &out->weights, &layer_dependency,
+                          &batch_dependency, &out->node_times, &out->edge_times, &has_window, &window, &keeps_duplicates)) {
         return -1;
     }
     const size_t n = (size_t)fanouts->len / sizeof(int64_t);
@@ -46,6 +46,7 @@ int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *f
     out->batch_dependency = batch_dependency;
     out->has_window = has_window != 0;
     out->window = window;
+    out->keeps_duplicates = keeps_duplicates != 0;
     return 0;
 }
 

@@ -2,6 +2,7 @@
 """GraphBolt's names over grebe.graph, batches as PyG has them, DLPack; graphs from files and to files. With torch where it is installed."""
 
 import gc
+import json
 import os
 import shutil
 
@@ -136,6 +137,36 @@ def test_orders_are_graphbolts():
         {"user": [3, 0, 2], "item": [4]}, {"user": [4], "item": [0, 3, 5]}, {"user": [1], "item": [2, 1]}]
 
 
+def test_ranges_of_processes():
+    """GraphBolt's own ranges, and that all of them together are the epoch."""
+    with open(os.path.join(CASES, "..", "golden.json")) as f:
+        ranges = json.load(f)["calculate_range"]
+    n_seen = 0
+    for case in ranges:
+        distributed, total, replicas, rank, workers, _, size, drop_last, drop_uneven = case["args"]
+        if workers > 1 or total == 0:
+            continue
+        n_seen += 1
+        s = gb.ItemSet(total, "seeds")
+        if distributed:
+            sampler = gb.DistributedItemSampler(s, size, drop_last=drop_last, num_replicas=replicas, rank=rank, drop_uneven_inputs=drop_uneven)
+        else:
+            sampler = gb.ItemSampler(s, size, drop_last=drop_last)
+        begin, _, n = case["out"]
+        assert lists(sum((lists(b.seeds) for b in sampler), [])) == list(range(begin, begin + n)), case
+    assert n_seen > 20
+    shuffled = [[lists(b.seeds) for b in gb.DistributedItemSampler(gb.ItemSet(10, "seeds"), 2, shuffle=True, num_replicas=3, rank=r, seed=5)]
+                for r in range(3)]
+    whole = [lists(b.seeds) for b in gb.ItemSampler(gb.ItemSet(10, "seeds"), 2, shuffle=True, seed=5)]
+    assert sum((sum(r, []) for r in shuffled), []) == sum(whole, [])
+    with pytest.raises(RuntimeError, match="num_replicas"):
+        gb.DistributedItemSampler(gb.ItemSet(10, "seeds"), 2)
+    with pytest.raises(ValueError, match="rank"):
+        gb.DistributedItemSampler(gb.ItemSet(10, "seeds"), 2, num_replicas=2, rank=2)
+    with pytest.raises(ValueError, match="seed"):
+        gb.DistributedItemSampler(gb.ItemSet(10, "seeds"), 2, shuffle=True, num_replicas=2, rank=0)
+
+
 # ---- sampling: values that GraphBolt's own tests expect ----
 
 @pytest.fixture
@@ -155,6 +186,60 @@ def test_two_hops(small, seeds, compacted):
     assert lists(batch.compacted_seeds) == compacted and batch.num_layers() == 2 and lists(batch.edge_ids(1)) == [0, 4, 5, 6]
     (x, x_dst), index, size = inner.to_pyg(ids([10, 20, 30, 40, 50]))
     assert lists(x_dst) == [10, 20, 30] and lists(index) == [[3, 4, 4, 2], [0, 1, 2, 2]] and size == (5, 3)
+
+
+def test_seed_edges_are_left_out(small):
+    pipe = gb.ItemSampler(gb.ItemSet(ids([[0, 3], [4, 4]]), "seeds"), 2).sample_neighbor(small.graph, [ids([2]), ids([2])])
+    for batch in (next(iter(pipe.exclude_seed_edges())), gb.exclude_seed_edges(next(iter(pipe)))):
+        outer, inner = batch.sampled_subgraphs
+        assert lists(outer.sampled_csc.indptr) == [0, 1, 2, 3, 3, 5] and lists(outer.sampled_csc.indices) == [3, 4, 4, 5, 6]
+        assert lists(outer.original_edge_ids) == [0, 4, 5, 2, 3] and lists(outer.original_row_node_ids) == [0, 3, 4, 5, 2, 6, 7]
+        assert lists(inner.sampled_csc.indptr) == [0, 1, 2, 3] and lists(inner.sampled_csc.indices) == [3, 4, 4]
+        assert lists(inner.original_edge_ids) == [0, 4, 5]
+    # 3 -> 2 was never there, 2 -> 3 is, by the other direction
+    pipe = gb.ItemSampler(gb.ItemSet(ids([[3, 2]]), "seeds"), 1).sample_neighbor(small.graph, [ids([-1])])
+    assert lists(next(iter(pipe.exclude_seed_edges())).edge_ids(0)) == [4, 2, 3]
+    assert lists(next(iter(pipe.exclude_seed_edges(include_reverse_edges=True))).edge_ids(0)) == [2, 3]
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_excluded_edges(has_ids):
+    """The values of GraphBolt's own tests."""
+    names = ids([10, 15, 11, 24, 9]) if has_ids else None
+    csc = gb.CSCFormatBase(ids([0, 0, 1, 3, 3, 5]), ids([0, 3, 3, 2, 2]))
+    left = gb.SampledSubgraph(csc, names, names, ids([5, 9, 9, 10, 10])).exclude_edges(ids([[24, 11]] if has_ids else [[3, 2]]))
+    assert lists(left.sampled_csc.indptr) == [0, 0, 1, 1, 1, 3] and lists(left.sampled_csc.indices) == [0, 2, 2]
+    assert lists(left.original_edge_ids) == [5, 10, 10] and lists(left.original_row_node_ids) == lists(names)
+    kind, a, b = "A:r:B", ids([13, 14, 15]), ids([10, 11, 12])
+    rows, columns = ({"A": a, "B": b}, {"B": b}) if has_ids else (None, None)
+    sub = gb.SampledSubgraph({kind: gb.CSCFormatBase(ids([0, 2, 4, 5]), ids([2, 2, 1, 1, 0]))}, columns, rows, {kind: ids([19, 19, 20, 20, 21])})
+    left = sub.exclude_edges({kind: ids([[15, 10], [13, 12]] if has_ids else [[2, 0], [0, 2]]), "C:s:B": ids([[0, 0]])})
+    assert lists(left.sampled_csc[kind].indptr) == [0, 0, 2, 2] and lists(left.sampled_csc[kind].indices) == [1, 1]
+    assert lists(left.original_edge_ids) == {kind: [20, 20]}
+
+
+def test_reverse_edges():
+    assert lists(gb.add_reverse_edges(ids([[0, 1], [2, 3]]))) == [[0, 1], [2, 3], [1, 0], [3, 2]]
+    found = gb.add_reverse_edges({"n1:e1:n2": ids([[0, 1], [2, 3]]), "n2:e2:n1": ids([[5, 6]])}, {"n1:e1:n2": "n2:e2:n1"})
+    assert lists(found) == {"n1:e1:n2": [[0, 1], [2, 3]], "n2:e2:n1": [[5, 6], [1, 0], [3, 2]]}
+
+
+@pytest.mark.parametrize("seeds, outer, inner", [
+    ([0, 3, 4], [0, 1, 2, 4, 4, 6, 8, 10], [0, 1, 2, 4]),
+    ([[0, 1], [3, 5]], [0, 1, 2, 3, 3, 3, 4, 6], [0, 1, 2, 3, 3]),
+    ([[0, 1, 4], [3, 5, 6]], [0, 1, 2, 4, 5, 5, 5, 5, 6, 8, 10, 12], [0, 1, 2, 4, 5, 5, 5])])
+def test_duplicates_stay(tmp_path, seeds, outer, inner):
+    graph = make(tmp_path, 8, [5, 0, 1, 5, 6, 7, 2, 2, 4], [0, 1, 2, 2, 2, 2, 3, 4, 4]).graph
+    for method in ("sample_neighbor", "sample_layer_neighbor"):
+        pipe = gb.ItemSampler(gb.ItemSet(ids(seeds), "seeds"), 3)
+        batch, = getattr(pipe, method)(graph, [ids([2]), ids([2])], deduplicate=False)
+        for sub, indptr in zip(batch.sampled_subgraphs, (outer, inner)):
+            n = len(indptr) - 1  # each edge has a row of its own, behind those of the columns
+            if method == "sample_neighbor" or len(indptr) == len(inner):
+                assert sorted(np.diff(lists(sub.sampled_csc.indptr)).tolist()) == sorted(np.diff(indptr).tolist())
+            assert lists(sub.sampled_csc.indices) == list(range(n, n + lists(sub.sampled_csc.indptr)[-1]))
+            assert len(sub.original_row_node_ids) == n + lists(sub.sampled_csc.indptr)[-1]
+            assert lists(sub.original_row_node_ids)[:n] == lists(sub.original_column_node_ids)
 
 
 def test_one_hop_has_ids(small):
