@@ -10,7 +10,7 @@ import warnings
 
 from . import _core
 from . import graph as _graph
-from ._errors import Error
+from ._errors import Error, InvalidArgument, Unsupported
 from ._graph_tensors import array, is_mapping, tensor, torch
 from ._graphbolt_graph import FusedCSCSamplingGraph
 
@@ -29,11 +29,19 @@ def _empty(shape, like):
 # ---- features ----
 
 class TorchBasedFeature:
-    """A feature: rows by id."""
+    """A feature: rows by id, of a tensor of at least two dimensions or of a data set.
 
-    def __init__(self, feature):
-        self._feature = feature
-        self._values = None
+    One of a data set is a mapped file, which is read only; update() then works on a copy in memory, and is refused where the metadata says
+    `in_memory: false`, for that is said of what memory does not hold."""
+
+    def __init__(self, torch_feature, metadata=None):
+        is_of_file = isinstance(torch_feature, _graph.Feature)
+        self._feature = torch_feature if is_of_file else None
+        self._values = None if is_of_file else tensor(torch_feature)
+        self._metadata = dict(torch_feature.metadata if is_of_file else metadata or {})
+        self._is_own = False  # whether a tensor of ours has what the file has not
+        if self._values is not None and len(self._values.shape) < 2:
+            raise ValueError(f"a feature: expected two dimensions or more, found shape {tuple(self._values.shape)}")
 
     def _all(self):
         if self._values is None:
@@ -45,10 +53,37 @@ class TorchBasedFeature:
         """Rows by id as a new tensor; None: all of them, the file itself."""
         if ids is None:
             return self._all()
-        f, ids = self._feature, _graph._ids(array(ids))
+        ids = _graph._ids(array(ids))
+        if self._feature is None or self._is_own:
+            return self._all()[self._places(ids)]
         out, room = _empty((len(ids),) + tuple(self._all().shape[1:]), self._all())
-        f._handle.feature_read(f._i, ids, f._threads, room)
+        self._feature._handle.feature_read(self._feature._i, ids, self._feature._threads, room)
         return out
+
+    def _places(self, ids):
+        """ids as an index: none is counted from the end."""
+        wrong = (ids < 0) | (ids >= self.count())
+        if wrong.any():
+            raise InvalidArgument(f"id {int(ids[wrong][0])} is no row: there are {self.count()}")
+        return tensor(ids)
+
+    def update(self, value, ids=None):
+        """Other values in memory: of the rows ids, or, None, all of them, of whatever shape. The file stays as it is."""
+        if self._feature is not None and not self._feature.is_in_memory:
+            raise Unsupported(f"feature {self._feature.name!r} is in_memory: false: its file is read only")
+        value = tensor(value)
+        if len(value.shape) < 2:
+            raise ValueError(f"update: expected two dimensions or more, found shape {tuple(value.shape)}")
+        if ids is None:
+            self._values, self._is_own = value, True
+            return
+        at = self._places(_graph._ids(array(ids)))
+        if tuple(value.shape) != (len(at),) + tuple(self.size()):
+            raise ValueError(f"update: expected shape {(len(at),) + tuple(self.size())}, found {tuple(value.shape)}")
+        if not self._is_own:
+            own = self._all()
+            self._values, self._is_own = (own.clone() if hasattr(own, "clone") else own.copy()), True
+        self._values[at] = value
 
     def size(self):
         """The shape of a row."""
@@ -58,10 +93,12 @@ class TorchBasedFeature:
         return len(self._all())
 
     def metadata(self):
-        return dict(self._feature.metadata)
+        return dict(self._metadata)
 
     def __repr__(self):
-        return f"TorchBasedFeature({self._feature.domain}:{self._feature.type}:{self._feature.name}, shape={tuple(self._all().shape)})"
+        f = self._feature
+        name = "" if f is None else f"{f.domain}:{f.type}:{f.name}, "
+        return f"TorchBasedFeature({name}shape={tuple(self._all().shape)})"
 
 
 class TorchBasedFeatureStore:
@@ -87,6 +124,9 @@ class TorchBasedFeatureStore:
 
     def size(self, domain, type_name, feature_name):
         return self[domain, type_name, feature_name].size()
+
+    def update(self, domain, type_name, feature_name, value, ids=None):
+        self[domain, type_name, feature_name].update(value, ids)
 
     def count(self, domain, type_name, feature_name):
         return self[domain, type_name, feature_name].count()

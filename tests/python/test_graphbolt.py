@@ -102,6 +102,34 @@ def test_rows_of_features(karate):
         karate.feature.read("node", None, "degrees", ids([34]))
 
 
+def test_features_of_memory_are_updated():
+    f = gb.TorchBasedFeature(ids([[1, 2, 3], [4, 5, 6]]), metadata={"a": 1})
+    assert lists(f.read(ids([0]))) == [[1, 2, 3]] and tuple(f.size()) == (3,) and f.count() == 2 and f.metadata() == {"a": 1}
+    f.update(ids([[0, 1, 2]]), ids([0]))
+    assert lists(f.read()) == [[0, 1, 2], [4, 5, 6]] and lists(f.read(ids([1, 0, 1]))) == [[4, 5, 6], [0, 1, 2], [4, 5, 6]]
+    f.update(ids([[5, 1, 3]]))
+    assert f.count() == 1 and tuple(gb.TorchBasedFeature(ids([[[1, 2], [3, 4]], [[2, 5], [4, 3]]])).size()) == (2, 2)
+    for wrong in ([1], [-1]):
+        with pytest.raises(grebe.InvalidArgument, match="no row"):
+            f.read(ids(wrong))
+    with pytest.raises(ValueError, match="expected shape"):
+        f.update(ids([[5, 1]]), ids([0]))
+    with pytest.raises(ValueError, match="two dimensions"):
+        gb.TorchBasedFeature(ids([1, 2]))
+
+
+def test_files_of_features_stay(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.int64).reshape(3, 2))
+    item = "- {{domain: node, name: {}, format: numpy, in_memory: {}, path: x.npy}}\n"
+    store = make(tmp_path, 3, [0], [1], "feature_data:\n" + item.format("x", "true") + item.format("y", "false")).feature
+    store.update("node", None, "x", ids([[7, 8]]), ids([1]))
+    assert lists(store.read("node", None, "x")) == [[0, 1], [7, 8], [4, 5]] and lists(store.read("node", None, "x", ids([1, 2]))) == [[7, 8], [4, 5]]
+    with pytest.raises(grebe.Unsupported, match="read only"):
+        store.update("node", None, "y", ids([[7, 8]]), ids([1]))
+    assert lists(store.read("node", None, "y")) == [[0, 1], [2, 3], [4, 5]]
+    assert lists(gb.OnDiskDataset(tmp_path).load().feature.read("node", None, "x")) == [[0, 1], [2, 3], [4, 5]]
+
+
 # ---- sets ----
 
 def test_item_sets():
