@@ -88,7 +88,7 @@ static grebe_status map_decoded(struct csc_build *b, struct io_writer *w, const 
     struct region *map = NULL;
     const unsigned char *at = NULL;
     if (w->n_written > 0) {
-        GREBE_TRY(io_writer_patch(w, 0, NULL, 0, err)); /* all that was gathered is written */
+        GREBE_TRY(io_writer_flush(w, err));
         GREBE_TRY(io_open(b->options.store, io_writer_local_path(w), &file, err));
         if (file->id.size_bytes != w->n_written) {
             st = GREBE_FAIL(err, GREBE_EIO, "%s: %llu bytes were written, the file has %llu", file->path,

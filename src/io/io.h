@@ -159,6 +159,8 @@ void io_writer_free(struct io_writer *w); /* NULL accepted */
  * NULL: the store's files are not on this machine.
  */
 const char *io_writer_local_path(const struct io_writer *w);
+/** All that was gathered is in the file that io_writer_local_path() names. */
+grebe_status io_writer_flush(struct io_writer *w, grebe_error *err);
 /**
  * Replace bytes that were written before, such as a count that is known at the end alone.
  * @return GREBE_OK; GREBE_EUNSUPPORTED (the store cannot); GREBE_EINVAL (beyond what was written); GREBE_EIO.

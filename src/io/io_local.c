@@ -345,7 +345,7 @@ static grebe_status write_out(struct local_writer *w, const unsigned char *p, si
 static grebe_status flush_block(struct local_writer *w, grebe_error *err)
 {
     if (w->n_block == 0) {
-        return GREBE_OK; /* nothing is changed: patches of many threads come by here */
+        return GREBE_OK;
     }
     grebe_status st = write_out(w, w->block, w->n_block, err);
     w->n_block = 0;
@@ -501,6 +501,11 @@ const char *io_writer_local_path(const struct io_writer *w)
     return w->ops == &local_writer_ops ? ((const struct local_writer *)(const void *)w)->temporary : NULL;
 }
 
+grebe_status io_writer_flush(struct io_writer *iw, grebe_error *err)
+{
+    return iw->ops == &local_writer_ops ? flush_block((struct local_writer *)iw, err) : GREBE_OK;
+}
+
 grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *bytes, size_t len, grebe_error *err)
 {
     struct local_writer *w = (struct local_writer *)iw;
@@ -511,7 +516,8 @@ grebe_status io_writer_patch(struct io_writer *iw, uint64_t offset, const void *
         return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place below %llu, found %llu", iw->path,
                           (unsigned long long)iw->n_written, (unsigned long long)(offset + len));
     }
-    grebe_status st = flush_block(w, err);
+    /* What was left out lies before what is gathered: then the writer is not changed, as many threads may be here. */
+    grebe_status st = offset + len > w->end ? flush_block(w, err) : GREBE_OK;
     const unsigned char *p = bytes;
     const uint64_t begin = offset, all = len;
     while (st == GREBE_OK && len > 0) {

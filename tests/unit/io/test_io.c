@@ -401,6 +401,44 @@ static void test_skip__filled_by_many_threads__zeros_between(void **state)
     test_folder_remove(folder);
 }
 
+/* Patches of many threads leave alone what was gathered after the hole: two that wrote it out would write it twice. */
+static void test_skip__patches__do_not_write_what_was_gathered(void **state)
+{
+    (void)state;
+    enum { HOLE = 300000 };
+    grebe_error err = GREBE_ERROR_INIT;
+    char *folder = test_folder_new(), path[600];
+    grebe_context *ctx = new_context(NULL);
+    struct io_store *s = NULL;
+    struct io_writer *w = NULL;
+    struct stat info;
+    assert_ok(io_local_new(ctx, &s, &err));
+    snprintf(path, sizeof path, "%s/f", folder);
+    assert_ok(io_create(s, path, false, &w, &err));
+    assert_ok(io_write(w, "head", 4, &err));
+    assert_ok(io_writer_skip(w, HOLE, &err));
+    assert_ok(io_write(w, "tail", 4, &err));
+    assert_ok(io_writer_patch(w, 4, "a", 1, &err));
+    assert_ok(io_writer_patch(w, 4 + HOLE - 1, "z", 1, &err));
+    assert_int_equal(stat(io_writer_local_path(w), &info), 0);
+    assert_int_equal(info.st_size, 4 + HOLE);
+    assert_ok(io_writer_patch(w, 4 + HOLE + 1, "o", 1, &err)); /* of what was gathered */
+    assert_ok(io_write(w, "end", 3, &err));
+    assert_ok(io_writer_flush(w, &err));
+    assert_int_equal(stat(io_writer_local_path(w), &info), 0);
+    assert_int_equal(info.st_size, 4 + HOLE + 4 + 3);
+    assert_ok(io_writer_publish(w, false, &err));
+    io_writer_free(w);
+    struct region *r = NULL;
+    assert_ok(io_read_all(s, path, 1 << 20, &r, NULL, &err));
+    assert_int_equal(r->len, 4 + HOLE + 4 + 3);
+    assert_memory_equal(r->data + 4 + HOLE - 1, "ztoilend", 8);
+    region_drop(r);
+    io_store_free(s);
+    context_free(ctx);
+    test_folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_shared__file_is_gone__not_kept),
         cmocka_unit_test(test_publish__no_file_there__left_alone),
         cmocka_unit_test(test_skip__filled_by_many_threads__zeros_between),
+        cmocka_unit_test(test_skip__patches__do_not_write_what_was_gathered),
         cmocka_unit_test(test_path__normalize__as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
