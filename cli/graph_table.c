@@ -82,7 +82,7 @@ static const struct cmd preprocess_spec = { "graph preprocess",
                                             "npy files, and metadata that DGL reads too. The folder "
                                             "appears when it is whole; the second time nothing is done unless an "
                                             "option or a file has changed. The result does not depend on "
-                                            "--threads and --memory. Prints the folder.",
+                                            "--threads and --memory-limit. Prints the folder.",
                                             "grebe graph preprocess data/ --memory-limit 4GiB",
                                             preprocess_options,
                                             NULL,

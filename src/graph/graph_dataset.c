@@ -11,6 +11,7 @@
 
 struct places {
     const char *metadata, *folder; /* of the metadata file; where relative paths begin */
+    struct io_identity id;         /* of the metadata file */
 };
 
 static grebe_status join(struct grebe_graph *g, const char *folder, const char *rest, const char **out,
@@ -36,7 +37,7 @@ static grebe_status find_metadata(struct grebe_graph *g, struct io_store *store,
     out->folder = path;
     st = io_stat(store, out->metadata, &info, err);
     if (st != GREBE_ENOTFOUND) {
-        return st;
+        goto out;
     }
     GREBE_TRY(join(g, path, "metadata.yaml", &out->metadata, err));
     GREBE_TRY(join(g, path, "..", &out->folder, err));
@@ -45,6 +46,23 @@ static grebe_status find_metadata(struct grebe_graph *g, struct io_store *store,
         st = GREBE_FAIL(err, st, "%s: expected a preprocessed data set: there is no preprocessed/metadata.yaml", path);
     }
 out:
+    if (st == GREBE_OK) {
+        out->id = info.id;
+    }
+    return st;
+}
+
+/* To be called after a file of the folder has been opened. */
+static grebe_status check_made(const struct grebe_graph *g, grebe_error *err)
+{
+    struct io_store *store = NULL;
+    struct io_info info;
+    grebe_status st = io_local_new(g->ctx, &store, err);
+    st = st == GREBE_OK ? io_stat(store, g->made_path, &info, err) : st;
+    io_store_free(store);
+    if (st == GREBE_OK && !io_identity_equal(&info.id, &g->made)) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: has been made again since the data set was opened", g->made_path);
+    }
     return st;
 }
 
@@ -123,6 +141,8 @@ grebe_status grebe_graph_open(grebe_context *ctx, const char *path, grebe_graph 
     pthread_mutex_init(&g->lock, NULL);
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(find_metadata(g, store, path, &places, err));
+    g->made_path = places.metadata;
+    g->made = places.id;
     GREBE_TRY(graph_metadata_read(ctx, places.metadata, places.folder, GRAPH_PREPROCESSED, false, &g->metadata, err));
     if (g->metadata->root != NULL && yaml_tree_get(g->metadata->root, "graph") != NULL) {
         st = GREBE_FAIL(err, GREBE_ENOTFOUND, "%s: not preprocessed: run grebe graph preprocess", path);
@@ -133,6 +153,7 @@ grebe_status grebe_graph_open(grebe_context *ctx, const char *path, grebe_graph 
         GREBE_TRY(graph_metadata_path(g->metadata, g->metadata->topology, &topology, err));
         g->path = topology;
         GREBE_TRY(graph_csc_open(g, topology, err));
+        GREBE_TRY(check_made(g, err));
     }
     GREBE_TRY(make_sets(g, err));
     GREBE_TRY(make_json(g, err));
@@ -186,6 +207,11 @@ static grebe_status open_values(struct grebe_graph *g, struct graph_lazy *x, gre
     struct tensor *t = &x->values;
     grebe_status st = graph_file_open(g->metadata, x->file, t, err);
     if (st != GREBE_OK) {
+        return st;
+    }
+    st = check_made(g, err);
+    if (st != GREBE_OK) {
+        close_lazy(x);
         return st;
     }
     size_t width = tensor_type_bytes(t->type), align = t->type >= TENSOR_C64 ? width / 2 : width;

@@ -4,7 +4,8 @@
 
 /*
  * An opened, preprocessed data set: the graph, and the arrays of features and sets, each mapped when it is first asked
- * for. Immutable but for those, which a lock guards; may be used from many threads.
+ * for. Immutable but for those, which a lock guards; may be used from many threads. All arrays are of one folder: when
+ * it is preprocessed again, what was mapped stays as it is, and what was not is refused.
  */
 
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include "graph/graph_csc.h"
 #include "graph/graph_metadata.h"
 #include "grebe/graph.h"
+#include "io/io.h"
 
 /** A file that is opened when it is asked for. */
 struct graph_lazy {
@@ -28,6 +30,8 @@ struct grebe_graph {
     struct graph_metadata *metadata;
     struct torch_file *torch;
     const char *path;       /* of the graph's file */
+    const char *made_path;  /* of the metadata.yaml that was read */
+    struct io_identity made; /* of that file when it was read: a folder that took its place holds another data set */
     struct graph_csc csc;   /* ctx NULL: there is no graph */
     uint64_t lengths[3];    /* of indptr, indices, node_type_offset */
     struct region **copies; /* of arrays of the graph that did not lie at a multiple of their width */

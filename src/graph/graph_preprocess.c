@@ -58,6 +58,30 @@ static grebe_status exists(struct job *j, const char *path, bool *out, grebe_err
     return st == GREBE_ENOTFOUND ? GREBE_OK : st;
 }
 
+/* `preprocessed` may be a link to another disk: it stays one, and what it leads to is made there. */
+static grebe_status follow_link(struct job *j, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf out = BUF_INIT(j->ctx->a), made = BUF_INIT(j->ctx->a);
+    GREBE_TRY(io_folder_resolve(j->out, &out, err));
+    GREBE_TRY(io_folder_resolve(j->made, &made, err));
+    const char *real = (const char *)made.data, *slash = strrchr(real, '/');
+    const size_t n = slash != NULL ? (size_t)(slash - real) : 0;
+    if (slash == NULL || strcmp(real, j->made) == 0 ||
+        (strlen((const char *)out.data) == n && memcmp(real, out.data, n) == 0 && strcmp(slash, "/preprocessed") == 0)) {
+        goto out; /* not there, or no link */
+    }
+    j->made = arena_str(&j->arena, real, strlen(real));
+    j->out = arena_str(&j->arena, n > 0 ? real : "/", n > 0 ? n : 1);
+    if (j->made == NULL || j->out == NULL) {
+        st = mem_fail(err, made.len, real);
+    }
+out:
+    buf_release(&out);
+    buf_release(&made);
+    return st;
+}
+
 static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *path, const grebe_graph_options *options,
                               grebe_error *err)
 {
@@ -84,6 +108,7 @@ static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *pat
     j->out = j->options.out != NULL ? j->options.out : j->data;
     GREBE_TRY(join(j, j->data, "metadata.yaml", &j->metadata, err));
     GREBE_TRY(join(j, j->out, "preprocessed", &j->made, err));
+    GREBE_TRY(follow_link(j, err));
 out:
     return st;
 }
@@ -119,6 +144,67 @@ static grebe_status decide(struct job *j, bool *is_needed, char *reason, size_t 
         *is_needed = !is_current;
     }
 out:
+    return st;
+}
+
+/* ---- what is replaced ---- */
+
+static grebe_status see_any(void *arg, const char *name, enum io_kind kind, grebe_error *err)
+{
+    (void)name;
+    (void)kind;
+    (void)err;
+    *(bool *)arg = true;
+    return GREBE_OK;
+}
+
+/* What nobody has preprocessed is not ours to remove. */
+static grebe_status check_replaced(struct job *j, grebe_error *err)
+{
+    struct io_info info;
+    bool is_there = false, is_full = false;
+    const char *metadata = NULL;
+    grebe_status st = exists(j, j->made, &is_there, err);
+    if (st != GREBE_OK || !is_there) {
+        return st;
+    }
+    GREBE_TRY(io_stat(j->store, j->made, &info, err));
+    if (info.kind != IO_FOLDER) {
+        st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: expected a folder or nothing, found a file", j->made);
+        goto out;
+    }
+    GREBE_TRY(join(j, j->made, "metadata.yaml", &metadata, err));
+    GREBE_TRY(exists(j, metadata, &is_there, err));
+    if (!is_there && j->options.force != GREBE_GRAPH_ALWAYS) {
+        GREBE_TRY(io_list(j->store, j->made, see_any, &is_full, err));
+        if (is_full) {
+            st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: files without metadata.yaml, which are replaced only by force", j->made);
+        }
+    }
+out:
+    return st;
+}
+
+/* A source that lies in the folder that is replaced would be lost with it. */
+static grebe_status check_apart(struct job *j, const struct graph_inputs *inputs, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct buf made = BUF_INIT(j->ctx->a), real = BUF_INIT(j->ctx->a);
+    GREBE_TRY(io_folder_resolve(j->made, &made, err));
+    const size_t n = strlen((const char *)made.data);
+    for (size_t i = 0; i < inputs->n; i++) {
+        const char *path = NULL;
+        GREBE_TRY(join(j, j->data, inputs->files[i], &path, err));
+        buf_clear(&real);
+        GREBE_TRY(io_folder_resolve(path, &real, err));
+        if (strncmp((const char *)real.data, (const char *)made.data, n) == 0 && real.data[n] == '/') {
+            st = GREBE_FAIL(err, GREBE_EINVAL, "%s: a source in the folder that would be replaced, %s", inputs->files[i], j->made);
+            goto out;
+        }
+    }
+out:
+    buf_release(&made);
+    buf_release(&real);
     return st;
 }
 
@@ -208,6 +294,7 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
                                          .store = j->store,
                                          .folder = folder };
     GREBE_TRY(list_inputs(j, &inputs, err));
+    GREBE_TRY(check_apart(j, &inputs, err));
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
     GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
                                             : graph_problems_status(j->m, err)); /* rows of text files of edges */
@@ -302,6 +389,7 @@ grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const 
         GREBE_TRY(read_checked(&j, err));
         graph_problems_tell(j.m, &j.options);
         GREBE_TRY(graph_problems_status(j.m, err));
+        GREBE_TRY(check_replaced(&j, err));
         GREBE_TRY(make(&j, err));
     }
     if (made != NULL) {
