@@ -351,6 +351,9 @@ class Dataset:
     def sample_negatives(self, pairs, ratio, *, num_targets=None, seed=0):
         """Pairs [n, 2] and behind them ratio for each, with its source and a destination drawn from num_targets (default: all nodes)."""
         import numpy as np
+        pairs = np.asarray(pairs)
+        if pairs.size and pairs.dtype.kind not in "iu":
+            raise TypeError(f"pairs: expected whole numbers, found {pairs.dtype}")
         pairs = np.ascontiguousarray(pairs, np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"pairs: expected shape (n, 2), found {pairs.shape}")
@@ -401,6 +404,8 @@ def _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependenc
     fanouts = np.asarray(fanouts)
     if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
         raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
+    if int(fanouts.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"fanouts: expected numbers below 2**63, found {fanouts.max()}")
     batch_dependency = operator.index(batch_dependency)
     if batch_dependency < 1:
         raise ValueError(f"batch_dependency: expected a number from 1, found {batch_dependency}")
@@ -462,6 +467,11 @@ class Loader:
 
     def __init__(self, dataset, where, fanouts, features, cache_bytes, items, how, threads):
         task, which, arrays = where
+        if isinstance(features, str):
+            raise TypeError(f"features: expected a list of names, found {features!r}")
+        cache_bytes = operator.index(cache_bytes)
+        if cache_bytes < 0:
+            raise ValueError(f"cache_bytes: expected a number from 0, found {cache_bytes}")
         if fanouts is None and features:
             raise ValueError("features: expected fanouts with them, for rows are those of sampled nodes")
         found = [(key, dataset.features[key]) for key in features]

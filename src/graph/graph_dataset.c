@@ -132,6 +132,9 @@ grebe_status grebe_graph_open(grebe_context *ctx, const char *path, grebe_graph 
     struct places places;
     const char *topology = NULL;
     *out = NULL;
+    if (path[0] == '\0') {
+        return GREBE_FAIL(err, GREBE_EINVAL, "expected the folder of a data set, found an empty path");
+    }
     struct grebe_graph *g = mem_alloc_zero(ctx->a, sizeof *g);
     if (g == NULL) {
         return mem_fail(err, sizeof *g, path);

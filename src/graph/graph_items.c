@@ -58,10 +58,10 @@ static grebe_status check_share(const struct graph_share *s, grebe_error *err)
     if (s->batch_size < 1) {
         return GREBE_FAIL(err, GREBE_EINVAL, "batch size %lld: expected at least 1", (long long)s->batch_size);
     }
-    if (s->is_distributed && (s->n_replicas < 1 || s->rank < 0 || s->rank >= s->n_replicas)) {
+    if (s->n_replicas < 0 || s->rank < 0 || s->rank >= max_i64(s->n_replicas, 1)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "rank %lld of %lld processes", (long long)s->rank, (long long)s->n_replicas);
     }
-    if (s->n_workers > 1 && (s->worker < 0 || s->worker >= s->n_workers)) {
+    if (s->n_workers < 0 || s->worker < 0 || s->worker >= max_i64(s->n_workers, 1)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "worker %lld of %lld", (long long)s->worker, (long long)s->n_workers);
     }
     int64_t product;

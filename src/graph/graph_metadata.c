@@ -129,6 +129,8 @@ static grebe_status add_syntax(struct graph_metadata *m, const grebe_error *fail
     size_t len = strlen(m->shown);
     if (strncmp(text, m->shown, len) == 0 && sscanf(text + len, ":%u:%u: %n", &line, &column, &n) == 2 && n > 0) {
         text += len + (size_t)n;
+    } else if (strncmp(text, m->shown, len) == 0 && strncmp(text + len, ": ", 2) == 0) {
+        text += len + 2; /* bytes that are no text have no line */
     }
     struct yaml_tree at = { .line = line, .column = column };
     return graph_problem_add(m, line > 0 ? &at : NULL, "", true, failed->status, err, "%s", text);

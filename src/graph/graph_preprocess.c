@@ -91,6 +91,10 @@ static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *pat
     GREBE_TRY(graph_options_resolve(options, &j->options, err));
     j->call = call_options_resolve(ctx, j->options.call);
     GREBE_TRY(io_local_new(ctx, &j->store, err));
+    if (path[0] == '\0') {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "expected the folder of a data set, found an empty path");
+        goto out;
+    }
     st = io_stat(j->store, path, &info, err);
     if (st == GREBE_OK && info.kind != IO_FOLDER) {
         st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected the folder of a data set", path);

@@ -73,7 +73,13 @@ grebe_status graph_resolve(const struct graph_csc *g, const grebe_graph_sampling
         GREBE_TRY(graph_weights_of(g, &a->values, !o.weights_unchecked, &r->weights, err));
         r->hops.hop.weights = &r->weights;
     }
-    if (o.node_times != NULL || o.edge_times != NULL) {
+    const bool has_times = o.node_times != NULL || o.edge_times != NULL;
+    if (o.has_window && (!has_times || o.window < 0)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, has_times ? "window %lld: expected at least 0" : "window %lld: expected times of nodes or edges",
+                        (long long)o.window);
+        goto out;
+    }
+    if (has_times) {
         r->times = (struct graph_times){ .has_window = o.has_window, .window = o.window };
         GREBE_TRY(times_named(g->node_attributes, g->n_node_attributes, g->n_nodes, o.node_times, &r->times.of_nodes, err));
         GREBE_TRY(times_named(g->edge_attributes, g->n_edge_attributes, g->n_edges, o.edge_times, &r->times.of_edges, err));

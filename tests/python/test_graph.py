@@ -318,7 +318,21 @@ def test_pairs_with_negatives(folder):
 @pytest.mark.parametrize("call", [
     lambda g: g.loader("nothing", batch_size=1), lambda g: g.loader("club", "all", batch_size=1), lambda g: g.loader("club", batch_size=0),
     lambda g: g.loader("club", batch_size=1, features=["degrees"]), lambda g: g.loader("club", fanouts=[1], batch_size=1, features=["other"]),
-    lambda g: g.loader("club", "validation", batch_size=1), lambda g: g.loader("club", batch_size=1, rank=2, num_replicas=2)])
-def test_bad_loaders(karate, call):
-    with pytest.raises((KeyError, ValueError, grebe.InvalidArgument, grebe.NotFound)):
+    lambda g: g.loader("club", "validation", batch_size=1), lambda g: g.loader("club", batch_size=1, rank=2, num_replicas=2),
+    lambda g: g.loader("club", batch_size=1, rank=1), lambda g: g.loader("club", batch_size=1, num_replicas=-1),
+    lambda g: g.loader("club", batch_size=1, worker=1), lambda g: g.loader("club", batch_size=1, num_workers=-1),
+    lambda g: g.loader("club", fanouts=[1], batch_size=1, window=1), lambda g: g.loader("club", fanouts=[1], batch_size=1, cache_bytes=-1),
+    lambda g: g.loader("club", fanouts=[1], batch_size=1, features="degrees"),
+    lambda g: g.sample_neighbors([0], np.array([2**64 - 1], np.uint64)), lambda g: g.sample_negatives([[0.5, 1]], 2)])
+def test_bad_calls(karate, call):
+    with pytest.raises((KeyError, TypeError, ValueError, grebe.InvalidArgument, grebe.NotFound)):
         call(karate)
+
+
+def test_bad_places(tmp_path):
+    for call in (grebe.graph.open, grebe.graph.check, grebe.graph.preprocess):
+        with pytest.raises(grebe.InvalidArgument, match="an empty path"):
+            call("")
+    (tmp_path / "metadata.yaml").write_bytes(bytes(range(256)))
+    (problem,) = grebe.graph.check(tmp_path)
+    assert problem.file.endswith("metadata.yaml") and "metadata.yaml" not in problem.message
