@@ -43,6 +43,10 @@ class TorchBasedFeature:
         if self._values is not None and len(self._values.shape) < 2:
             raise ValueError(f"a feature: expected two dimensions or more, found shape {tuple(self._values.shape)}")
 
+    def __getstate__(self):
+        """Of a feature of a file the pickle has the path, not the rows."""
+        return self.__dict__ if self._is_own or self._feature is None else dict(self.__dict__, _values=None)
+
     def _all(self):
         if self._values is None:
             f = self._feature

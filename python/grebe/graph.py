@@ -105,7 +105,16 @@ def export(path, dest, *, file_format=None, threads=None, progress=None):
 
 def open(path, *, threads=None):
     """Open a preprocessed data set, Grebe's or DGL's: headers are read, values when they are looked at. threads: of later calls."""
-    return Dataset(_core.graph_open(os.fspath(path)), threads)
+    return _open(os.path.abspath(os.fspath(path)) if os.fspath(path) else "", 0 if threads is None else operator.index(threads))
+
+
+def _open(path, threads):
+    """What a pickle of a data set, or of a part of one, calls in the process that reads it."""
+    return Dataset(_core.graph_open(path), path, threads)
+
+
+def _part(path, threads, what, i):
+    return getattr(_open(path, threads), what)[i]
 
 
 def _view(array):
@@ -133,8 +142,8 @@ def _room(handle, size):
 class Feature:
     """One feature: rows by id of a node, an edge, or of the whole graph. bfloat16 comes as uint16, the bits that it is."""
 
-    def __init__(self, handle, i, threads):
-        self._handle, self._i, self._threads = handle, i, threads
+    def __init__(self, handle, i, path, threads):
+        self._handle, self._i, self._path, self._threads = handle, i, path, threads
         self._row = None  # shape and type of a row, once the file is open
         self.domain, self.type, self.name, self.is_in_memory, metadata = handle.feature(i)
         self.metadata = json.loads(metadata) if metadata else {}
@@ -170,6 +179,9 @@ class Feature:
         self._handle.feature_read(self._i, ids, self._threads, out)
         return out.view(dtype).reshape((len(ids),) + shape)
 
+    def __reduce__(self):
+        return _part, (self._path, self._threads, "features", (self.domain, self.type, self.name))
+
     def __repr__(self):
         return f"<Feature {(self.domain, self.type, self.name)} {self.dtype} {self.shape}>"
 
@@ -177,10 +189,10 @@ class Feature:
 class Features(collections.abc.Mapping):
     """Features by (domain, type, name) in the order of the metadata, type None where there is none; or by a name that only one has."""
 
-    def __init__(self, handle, n, threads):
+    def __init__(self, handle, n, path, threads):
         self._all = {}
         for i in range(n):
-            f = Feature(handle, i, threads)
+            f = Feature(handle, i, path, threads)
             self._all[f.domain, f.type, f.name] = f
 
     def __getitem__(self, key):
@@ -202,8 +214,11 @@ class Features(collections.abc.Mapping):
 class Task:
     """A task: what the metadata says of it (metadata) and its sets, each {type: {name: array}}, or {} where there is none."""
 
-    def __init__(self, handle, i, metadata):
-        self._handle, self._i, self.metadata = handle, i, json.loads(metadata)
+    def __init__(self, handle, i, path, metadata):
+        self._handle, self._i, self._path, self.metadata = handle, i, path, json.loads(metadata)
+
+    def __reduce__(self):
+        return _part, (self._path, 0, "tasks", self._i)
 
     def _set(self, which):
         return {kind: {field: _view(a) for field, a in arrays} for kind, arrays in self._handle.set(self._i, _SETS.index(which))}
@@ -263,16 +278,20 @@ class Batch:
 
 
 class Dataset:
-    """A preprocessed data set: graph arrays, features, tasks, sampling. Immutable; may be used from many threads."""
+    """A preprocessed data set: graph arrays, features, tasks, sampling. Immutable; may be used from many threads. A pickle of it, of one of
+    its features or tasks, holds the path: another process opens the same folder."""
 
-    def __init__(self, handle, threads):
-        self._handle, self._threads = handle, 0 if threads is None else operator.index(threads)
+    def __init__(self, handle, path, threads):
+        self._handle, self._path, self._threads = handle, path, threads
         info = handle.info()
         self.name, self.num_nodes, self.num_edges = info["name"], info["num_nodes"], info["num_edges"]
         self._arrays = {k: info[k] for k in ("indptr", "indices", "node_type_offset", "type_per_edge")}
         self._spare = {}  # the last sampler of sample_neighbors(), by its options
-        self.features = Features(handle, info["num_features"], self._threads)
-        self.tasks = [Task(handle, i, handle.task(i)) for i in range(info["num_tasks"])]
+        self.features = Features(handle, info["num_features"], path, threads)
+        self.tasks = [Task(handle, i, path, handle.task(i)) for i in range(info["num_tasks"])]
+
+    def __reduce__(self):
+        return _open, (self._path, self._threads)
 
     @property
     def indptr(self):
@@ -421,8 +440,12 @@ class Sampler:
     """Made by Dataset.sampler()."""
 
     def __init__(self, dataset, how, threads):
+        self._made = dataset, how, threads
         self._types = _type_names(dataset)
         self._sampler = _core.graph_sampler(dataset._handle, how, threads)
+
+    def __reduce__(self):
+        return Sampler, self._made
 
     def run(self, seeds, layer_seed=0):
         """As Dataset.sample_neighbors()."""

@@ -4,6 +4,7 @@
 import gc
 import json
 import os
+import pickle
 import shutil
 
 import numpy as np
@@ -128,6 +129,21 @@ def test_files_of_features_stay(tmp_path):
         store.update("node", None, "y", ids([[7, 8]]), ids([1]))
     assert lists(store.read("node", None, "y")) == [[0, 1], [2, 3], [4, 5]]
     assert lists(gb.OnDiskDataset(tmp_path).load().feature.read("node", None, "x")) == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_pickles_hold_the_path(karate):
+    whole = gb.open(karate._path, threads=2)
+    features = np.load(os.path.join(KARATE, "degrees.npy"))
+    again, x, task, sampler = pickle.loads(pickle.dumps((whole, whole.features["degrees"], whole.tasks[0], whole.sampler([2, -1]))))
+    assert again.num_edges == whole.num_edges and again._threads == 2 and x.read([5, 3]).tolist() == features[[5, 3]].tolist()
+    assert task.metadata == whole.tasks[0].metadata and lists(task.train_set[None]["seeds"]) == lists(whole.tasks[0].train_set[None]["seeds"])
+    assert sampler.run([3, 33], 7).nodes.tolist() == whole.sampler([2, -1]).run([3, 33], 7).nodes.tolist()
+    karate.feature.read("node", None, "degrees")
+    text = pickle.dumps((karate, karate.graph, karate.feature))
+    assert len(text) < 4000 and features.tobytes()[:64] not in text
+    found, graph, store = pickle.loads(text)
+    assert lists(store.read("node", None, "degrees", ids([1]))) == features[[1]].tolist()
+    assert graph.total_num_edges == found.graph.total_num_edges == whole.num_edges
 
 
 # ---- sets ----
