@@ -4,8 +4,9 @@
 
 /*
  * Edges of files to lists by destination: a stable counting sort, in two passes over the files. The second one goes
- * over them once for each range of destinations, whose lists fit a thread's share of the memory that may be used. The
- * result is the same, bit for bit, for any number of threads and any amount of memory.
+ * over them once for each range of destinations, whose edges fit a thread's share of the memory that may be used, and
+ * shares those out to pieces of the arrays, which are small enough for a core's own cache. The result is the same, bit
+ * for bit, for any number of threads and any amount of memory.
  *
  * Memory: 8 bytes a node, and the budget.
  */
@@ -42,6 +43,25 @@ struct csc_options {
 /** Destinations [node_begin, node_end), whose lists are edges [edge_begin, edge_end). */
 struct csc_bounds {
     int64_t node_begin, node_end, edge_begin, edge_end;
+    size_t piece_begin; /* its first */
+};
+
+/** What an edge brings: the arrays that are made, in this order. */
+enum {
+    CSC_INDICES,
+    CSC_TYPES,
+    CSC_EDGE_IDS,
+    CSC_COLUMNS /* and on: those that are moved */
+};
+
+/**
+ * A value of an edge on its way from its file to one of the arrays. Until then it is part of a record: the place in the
+ * piece, 4 bytes, then all fields, one after another.
+ */
+struct csc_field {
+    size_t at;
+    size_t width; /* in the record: 4 or 8; of a column as many as it has */
+    size_t made;  /* in the array; both 0: there is no such array, or it has no bytes */
 };
 
 struct csc_build {
@@ -58,16 +78,20 @@ struct csc_build {
     int indptr_type, indices_type, type_type; /* ARRAY_I32, …; type_type -1: the graph has no types */
     struct csc_column *columns;
     size_t n_columns, n_moved; /* moved: those that the second pass puts in order; all or none */
+    struct csc_field *fields;  /* shape [n_fields] */
+    size_t n_fields, record_bytes;
     struct csc_bounds *ranges; /* of the second pass, in order */
     size_t n_ranges;
+    unsigned piece_shift; /* 2^piece_shift edges; the last of a range has what is left */
+    size_t n_pieces;
 };
 
-/** What the second pass made for a range. */
-struct csc_range {
-    size_t index; /* of csc_build.ranges */
-    struct csc_bounds at;
-    unsigned char *indices, *edge_ids, *types; /* packed; NULL: there are none */
-    unsigned char **columns;                   /* shape [n_moved] */
+/** What the second pass made: edges [edge_begin, edge_begin + n) of each array. */
+struct csc_piece {
+    size_t index;
+    int64_t edge_begin;
+    size_t n;
+    unsigned char *const *values; /* shape [n_fields]; packed */
 };
 
 /** Types in order, offsets, numbers of edges by type (the first pass), types of the arrays. @param out
@@ -76,12 +100,18 @@ grebe_status csc_build_begin(struct graph_metadata *m, const struct csc_options 
                              grebe_error *err);
 void csc_build_free(struct csc_build *b); /* NULL accepted */
 
-/** Destinations are shared out into ranges. */
-grebe_status csc_plan_ranges(struct csc_build *b, grebe_error *err);
-/** Called for each range once, in no order, by several threads at once. */
-typedef grebe_status (*csc_range_fn)(void *arg, const struct csc_range *range, grebe_error *err);
+/** Records are laid out, destinations shared out to ranges and these to pieces. */
+grebe_status csc_plan(struct csc_build *b, grebe_error *err);
+/** Edges of the piece of a range that begins at edge `at`. */
+static inline int64_t csc_piece_edges(const struct csc_build *b, const struct csc_bounds *range, int64_t at)
+{
+    int64_t all = (int64_t)1 << b->piece_shift, left = range->edge_end - at;
+    return left < all ? left : all;
+}
+/** Called for each piece once, by several threads at once. Pieces of a range come in order. */
+typedef grebe_status (*csc_piece_fn)(void *arg, const struct csc_piece *piece, grebe_error *err);
 /** The second pass, once. `ends` is no longer indptr afterwards. */
-grebe_status csc_build_ranges(struct csc_build *b, csc_range_fn fn, void *arg, grebe_error *err);
+grebe_status csc_build_pieces(struct csc_build *b, csc_piece_fn fn, void *arg, grebe_error *err);
 
 /** The narrowest of u8, i16, i32, i64 for so many types. */
 int csc_type_of_types(size_t n);

@@ -16,10 +16,10 @@ enum {
     TYPES = 4 /* numbers of tensors; 0: the version */
 };
 
-/* A tensor that is made range by range. */
+/* A tensor that is made piece by piece. */
 struct patched {
     size_t number; /* in the file */
-    size_t width;  /* bytes a value */
+    size_t field;  /* of csc_build.fields */
 };
 
 struct writing {
@@ -27,7 +27,7 @@ struct writing {
     struct io_writer *file;
     struct graph_torch_state state;
     struct graph_torch_writer *torch;
-    uint32_t *crcs; /* of each range's part of each tensor: shape [ranges, n_patched] */
+    uint32_t *crcs; /* of each piece of each tensor: shape [pieces, n_patched] */
     struct patched *patched;
     size_t n_patched;
     unsigned char *offsets;
@@ -191,55 +191,44 @@ out:
 
 /* ---- edges ---- */
 
-static void add_patched(struct writing *w, size_t number, size_t width)
+static void add_patched(struct writing *w, size_t number, size_t field)
 {
-    w->patched[w->n_patched++] = (struct patched){ number, width };
+    w->patched[w->n_patched++] = (struct patched){ number, field };
 }
 
-/* In the order of values_of(). */
 static grebe_status list_patched(struct writing *w, grebe_error *err)
 {
     const struct csc_build *b = w->b;
     const struct graph_torch_state *s = &w->state;
     struct arena *ar = &b->m->arena;
     size_t number = 1 + s->n_tensors + s->n_node_types + s->n_edge_types + s->n_node_attributes, all = 0;
-    w->patched = arena_array(ar, 3 + b->n_moved, sizeof *w->patched);
+    w->patched = arena_array(ar, b->n_fields, sizeof *w->patched);
     if (w->patched == NULL) {
-        return mem_fail(err, (3 + b->n_moved) * sizeof *w->patched, b->m->shown);
+        return mem_fail(err, b->n_fields * sizeof *w->patched, b->m->shown);
     }
-    add_patched(w, INDICES, tensor_type_bytes(b->indices_type));
+    add_patched(w, INDICES, CSC_INDICES);
     if (b->type_type >= 0) {
-        add_patched(w, TYPES, tensor_type_bytes(b->type_type));
+        add_patched(w, TYPES, CSC_TYPES);
     }
     if (b->options.has_edge_ids) {
-        add_patched(w, number++, tensor_type_bytes(b->indptr_type));
+        add_patched(w, number++, CSC_EDGE_IDS);
     }
     for (size_t i = 0; i < b->n_moved; i++) {
-        add_patched(w, number++, b->columns[i].width);
+        add_patched(w, number++, CSC_COLUMNS + i);
     }
-    w->crcs = checked_mul_size(w->n_patched, b->n_ranges, &all) ? arena_array(ar, all, sizeof *w->crcs) : NULL;
+    w->crcs = checked_mul_size(w->n_patched, b->n_pieces, &all) ? arena_array(ar, all, sizeof *w->crcs) : NULL;
     return w->crcs != NULL ? GREBE_OK : mem_fail(err, all * sizeof *w->crcs, b->m->shown);
 }
 
-static const unsigned char *values_of(const struct csc_range *r, size_t i)
-{
-    const unsigned char *own[] = { r->indices, r->types, r->edge_ids };
-    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++) {
-        if (own[k] != NULL && i-- == 0) {
-            return own[k];
-        }
-    }
-    return r->columns[i];
-}
-
-static grebe_status put_range(void *arg, const struct csc_range *r, grebe_error *err)
+static grebe_status put_piece(void *arg, const struct csc_piece *piece, grebe_error *err)
 {
     struct writing *w = arg;
-    const uint64_t begin = (uint64_t)r->at.edge_begin, n = (uint64_t)r->at.edge_end - begin;
     for (size_t i = 0; i < w->n_patched; i++) {
         const struct patched *p = &w->patched[i];
-        grebe_status st = graph_torch_patch(w->torch, p->number, begin * p->width, values_of(r, i),
-                                            (size_t)n * p->width, &w->crcs[r->index * w->n_patched + i], err);
+        size_t width = w->b->fields[p->field].made;
+        grebe_status st = graph_torch_patch(w->torch, p->number, (uint64_t)piece->edge_begin * width,
+                                            piece->values[p->field], piece->n * width,
+                                            &w->crcs[piece->index * w->n_patched + i], err);
         if (st != GREBE_OK) {
             return st;
         }
@@ -247,12 +236,18 @@ static grebe_status put_range(void *arg, const struct csc_range *r, grebe_error 
     return GREBE_OK;
 }
 
-static void join_ranges(struct writing *w)
+static void join_pieces(struct writing *w)
 {
-    for (size_t k = 0; k < w->b->n_ranges; k++) {
-        uint64_t n = (uint64_t)(w->b->ranges[k].edge_end - w->b->ranges[k].edge_begin);
-        for (size_t i = 0; i < w->n_patched; i++) {
-            graph_torch_join(w->torch, w->patched[i].number, w->crcs[k * w->n_patched + i], n * w->patched[i].width);
+    const struct csc_build *b = w->b;
+    for (size_t k = 0; k < b->n_ranges; k++) {
+        const struct csc_bounds *r = &b->ranges[k];
+        size_t piece = r->piece_begin;
+        for (int64_t at = r->edge_begin; at < r->edge_end; at += csc_piece_edges(b, r, at), piece++) {
+            for (size_t i = 0; i < w->n_patched; i++) {
+                const struct patched *p = &w->patched[i];
+                graph_torch_join(w->torch, p->number, w->crcs[piece * w->n_patched + i],
+                                 (uint64_t)csc_piece_edges(b, r, at) * b->fields[p->field].made);
+            }
         }
     }
 }
@@ -264,11 +259,11 @@ grebe_status graph_file_write(struct graph_outputs *o, const char *path, struct 
     struct writing w = { .b = b };
     GREBE_TRY(io_create(o->store, path, o->is_durable, &w.file, err));
     GREBE_TRY(describe(&w, err));
-    GREBE_TRY(csc_plan_ranges(b, err));
+    GREBE_TRY(csc_plan(b, err));
     GREBE_TRY(list_patched(&w, err));
     GREBE_TRY(graph_torch_begin(b->m->ctx, w.file, &w.state, &w.torch, err));
-    GREBE_TRY(csc_build_ranges(b, put_range, &w, err));
-    join_ranges(&w);
+    GREBE_TRY(csc_build_pieces(b, put_piece, &w, err));
+    join_pieces(&w);
     GREBE_TRY(graph_torch_finish(w.torch, err));
     *n_bytes = w.file->n_written;
     GREBE_TRY(graph_outputs_add(o, &w.file, err));

@@ -203,7 +203,7 @@ static void test_count__more_edges_than_2_to_31__has_places_in_64_bits(void **st
     assert_true((uint64_t)last_block * GRAPH_BLOCK_EDGES + v.n == n);
     assert_int_equal(((const int32_t *)(const void *)v.sources)[v.n - 1], 2);
     assert_int_equal(((const int32_t *)(const void *)v.destinations)[v.n - 1], 1);
-    assert_ok(csc_plan_ranges(b, &err)); /* a list is not cut, whatever its size */
+    assert_ok(csc_plan(b, &err)); /* a list is not cut, whatever its size */
     assert_int_equal(b->n_ranges, 2);
     assert_true(b->ranges[0].edge_end == (int64_t)n - 1 && b->ranges[1].edge_begin == (int64_t)n - 1 &&
                 b->ranges[1].edge_end == (int64_t)n);
