@@ -100,7 +100,7 @@ grebe_status csc_explain(const struct csc_build *b, grebe_error *err)
 
 uint64_t csc_budget(const struct csc_build *b, uint64_t wanted)
 {
-    enum { USUAL = 64 << 20, PARTS = 8 };
+    enum { USUAL = 128 << 20, PARTS = 8 };
     uint64_t limit = b->options.call.memory_limit_bytes;
     if (limit != UINT64_MAX) {
         return limit;

@@ -7,13 +7,33 @@
 #include "graph/csc_gather.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/checked.h"
 
 enum {
     BATCH_BYTES = 16 << 10, /* stay in the first cache */
-    STAGE_BYTES = 128
+    STAGE_BYTES = 64        /* a line */
 };
+
+/*
+ * Copies what is not looked at again soon: lines that are written past the caches need not be read first. Only this
+ * thread reads them, so there is no fence.
+ */
+static inline void copy_away(unsigned char *dst, const unsigned char *src, size_t n)
+{
+#ifdef __SSE2__
+    if (n % 16 == 0 && (uintptr_t)dst % 16 == 0 && (uintptr_t)src % 16 == 0) {
+        for (size_t i = 0; i < n; i += 16) {
+            _mm_stream_si128((__m128i *)(void *)(dst + i), _mm_load_si128((const __m128i *)(const void *)(src + i)));
+        }
+        return;
+    }
+#endif
+    memcpy(dst, src, n);
+}
 
 /* ---- a chunk ---- */
 
@@ -41,10 +61,11 @@ static inline size_t pick(const struct chunk *c, size_t width, uint32_t *picked)
 }
 
 /* Takes the places of picked edges. False: more edges than were counted. */
-static inline bool take_places(const struct csc_gather *g, const struct chunk *c, size_t width, size_t n)
+static inline bool take_places(struct csc_gather *g, const struct chunk *c, size_t width, size_t n)
 {
     const uint64_t begin = (uint64_t)g->range.edge_begin, all = (uint64_t)g->range.edge_end - begin;
     int64_t *ends = g->b->ends + g->b->destination_offset[c->type];
+    uint64_t sum = 0;
     bool is_inside = true;
     for (size_t k = 0; k < n; k++) {
         uint64_t v = (uint64_t)id_at(c->destinations, g->picked[k], width);
@@ -53,8 +74,10 @@ static inline bool take_places(const struct csc_gather *g, const struct chunk *c
         }
         uint64_t at = (uint64_t)ends[v]++ - begin;
         is_inside &= at < all;
+        sum += at;
         g->places[k] = (size_t)at;
     }
+    g->sum += sum;
     return is_inside;
 }
 
@@ -159,44 +182,54 @@ static size_t piece_edges(const struct csc_gather *g, size_t piece)
 }
 
 /* The last n records of a piece go from its stage to their place. False: these are more than were counted. */
-static inline bool unload(const struct csc_gather *g, size_t piece, size_t n, size_t bytes)
+static inline bool unload(const struct csc_gather *g, size_t piece, size_t n, size_t bytes, size_t room)
 {
     size_t end = g->counts[piece];
     if (end > piece_edges(g, piece)) {
         return false;
     }
-    memcpy(g->records->data + ((piece << g->b->piece_shift) + end - n) * bytes,
-           g->stages->data + piece * g->stage_records * bytes, n * bytes);
+    copy_away(g->records->data + ((piece << g->b->piece_shift) + end - n) * bytes,
+              g->stages->data + piece * room * bytes, n * bytes);
     return true;
 }
 
-static inline bool deal(const struct csc_gather *g, size_t begin, size_t n, size_t bytes)
+/* @param room Records of a stage. */
+static inline bool deal(const struct csc_gather *g, size_t begin, size_t n, size_t bytes, size_t room)
 {
-    const size_t last = g->stage_records - 1;
     const unsigned char *record = g->batch;
     for (size_t k = 0; k < n; k++, record += bytes) {
-        size_t piece = g->places[begin + k] >> g->b->piece_shift, at = g->counts[piece]++ & last;
-        memcpy(g->stages->data + (piece * g->stage_records + at) * bytes, record, bytes);
-        if (at == last && !unload(g, piece, last + 1, bytes)) {
+        size_t piece = g->places[begin + k] >> g->b->piece_shift, at = g->counts[piece]++ % room;
+        memcpy(g->stages->data + (piece * room + at) * bytes, record, bytes);
+        if (at == room - 1 && !unload(g, piece, room, bytes, room)) {
             return false;
         }
     }
     return true;
 }
 
+/* A power of two of records that are not more than STAGE_BYTES, one at least. */
+static size_t stage_records(size_t record_bytes)
+{
+    size_t n = 1;
+    while (n * 2 * record_bytes <= STAGE_BYTES) {
+        n *= 2;
+    }
+    return n;
+}
+
 static bool deal_batch(const struct csc_gather *g, size_t begin, size_t n)
 {
-    switch (g->b->record_bytes) { /* those of the usual arrays */
-    case 8: return deal(g, begin, n, 8);
-    case 12: return deal(g, begin, n, 12);
-    case 16: return deal(g, begin, n, 16);
-    case 20: return deal(g, begin, n, 20);
-    default: return deal(g, begin, n, g->b->record_bytes);
+    switch (g->b->record_bytes) { /* those of the usual arrays: copies without a call */
+    case 8: return deal(g, begin, n, 8, STAGE_BYTES / 8);
+    case 12: return deal(g, begin, n, 12, STAGE_BYTES / 16);
+    case 16: return deal(g, begin, n, 16, STAGE_BYTES / 16);
+    case 20: return deal(g, begin, n, 20, STAGE_BYTES / 32);
+    default: return deal(g, begin, n, g->b->record_bytes, g->stage_records);
     }
 }
 
 /* False: the chunk holds what cannot be. */
-static inline bool gather_chunk(const struct csc_gather *g, const struct chunk *c, size_t width)
+static inline bool gather_chunk(struct csc_gather *g, const struct chunk *c, size_t width)
 {
     size_t n = pick(c, width, g->picked);
     if (!take_places(g, c, width, n)) {
@@ -241,12 +274,9 @@ grebe_status csc_gather_open(const struct csc_build *b, struct csc_gather *out, 
 {
     struct arena *ar = &b->m->arena;
     size_t n_pieces = 0, bytes = 0;
-    *out = (struct csc_gather){ .b = b, .stage_records = 1 };
+    *out = (struct csc_gather){ .b = b, .stage_records = stage_records(b->record_bytes) };
     for (size_t i = 0; i < b->n_ranges; i++) {
         n_pieces = max_size(n_pieces, n_pieces_of(b, &b->ranges[i]));
-    }
-    while (out->stage_records * 2 * b->record_bytes <= STAGE_BYTES) {
-        out->stage_records *= 2;
     }
     out->batch_edges = max_size(1, min_size(CSC_CHUNK_EDGES, BATCH_BYTES / b->record_bytes));
     out->counts = arena_array(ar, n_pieces, sizeof *out->counts);
@@ -273,6 +303,7 @@ grebe_status csc_gather_begin(struct csc_gather *g, const struct csc_bounds *ran
     const struct csc_build *b = g->b;
     size_t n = (size_t)(range->edge_end - range->edge_begin), bytes = 0;
     g->range = *range;
+    g->sum = 0;
     memset(g->counts, 0, n_pieces_of(b, range) * sizeof *g->counts);
     if (!checked_mul_size(n, b->record_bytes, &bytes)) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "%s: %zu edges of one range are more bytes than memory can have",
@@ -292,9 +323,13 @@ grebe_status csc_gather_begin(struct csc_gather *g, const struct csc_bounds *ran
 
 bool csc_gather_end(struct csc_gather *g)
 {
+    const uint64_t n = (uint64_t)(g->range.edge_end - g->range.edge_begin);
+    if (g->sum != (n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n)) { /* mod 2^64: 0 + 1 + … + n - 1 */
+        return false; /* one place was taken twice, another was not */
+    }
     for (size_t i = 0; i < n_pieces_of(g->b, &g->range); i++) {
-        size_t left = g->counts[i] & (g->stage_records - 1);
-        if (g->counts[i] != piece_edges(g, i) || !unload(g, i, left, g->b->record_bytes)) {
+        size_t left = g->counts[i] % g->stage_records;
+        if (g->counts[i] != piece_edges(g, i) || !unload(g, i, left, g->b->record_bytes, g->stage_records)) {
             return false;
         }
     }

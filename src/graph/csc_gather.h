@@ -17,6 +17,7 @@ struct csc_gather {
     struct region *stages;  /* records on their way to each piece: shape [pieces, stage_records] */
     size_t stage_records;   /* a power of two */
     size_t *counts;         /* of records of each piece; shape [pieces of the largest range] */
+    uint64_t sum;           /* of all places that were taken */
     uint32_t *picked;       /* of the chunk; shape [CSC_CHUNK_EDGES] */
     size_t *places;         /* in the range */
     unsigned char *batch;   /* records, as they come */
