@@ -16,6 +16,7 @@
 
 enum {
     CSC_NODE_TYPES_MAX = 1 << 20,
+    CSC_PLACE_BITS = 16,
     CSC_CHUNK_EDGES = 4096 /* of a block: what is noted about them stays in the first cache */
 };
 
@@ -55,13 +56,14 @@ enum {
 };
 
 /**
- * A value of an edge on its way from its file to one of the arrays. Until then it is part of a record: the place in the
- * piece, 4 bytes, then all fields, one after another.
+ * A value of an edge on its way from its file to one of the arrays. Until then it is part of a record: a word of 32 bits
+ * (the place in the piece, and from bit 16 on the type, where there are not more types than that), then all fields, one
+ * after another.
  */
 struct csc_field {
     size_t at;
-    size_t width; /* in the record: 4 or 8; of a column as many as it has */
-    size_t made;  /* in the array; both 0: there is no such array, or it has no bytes */
+    size_t width; /* in the record: 4 or 8; of a column as many as it has; 0: part of the word, or made is 0 too */
+    size_t made;  /* in the array; 0: there is no such array, or it has no bytes */
 };
 
 struct csc_build {
@@ -80,6 +82,7 @@ struct csc_build {
     size_t n_columns, n_moved; /* moved: those that the second pass puts in order; all or none */
     struct csc_field *fields;  /* shape [n_fields] */
     size_t n_fields, record_bytes;
+    int64_t range_edges;       /* of all lists of a range, unless it is one list */
     struct csc_bounds *ranges; /* of the second pass, in order */
     size_t n_ranges;
     unsigned piece_shift; /* 2^piece_shift edges; the last of a range has what is left */

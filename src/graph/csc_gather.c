@@ -92,11 +92,13 @@ static inline void put_number(unsigned char *dst, uint64_t v, size_t width)
     }
 }
 
-static void put_places(const struct csc_gather *g, size_t begin, size_t n)
+static void put_words(const struct csc_gather *g, const struct chunk *c, size_t begin, size_t n)
 {
+    const struct csc_field f = g->b->fields[CSC_TYPES];
     const size_t mask = ((size_t)1 << g->b->piece_shift) - 1, bytes = g->b->record_bytes;
+    const size_t type = f.made > 0 && f.width == 0 ? c->type << CSC_PLACE_BITS : 0;
     for (size_t k = 0; k < n; k++) {
-        put_number(g->batch + k * bytes, g->places[begin + k] & mask, 4);
+        put_number(g->batch + k * bytes, (g->places[begin + k] & mask) | type, 4);
     }
 }
 
@@ -160,7 +162,7 @@ static void put_column(const struct csc_gather *g, const struct chunk *c, size_t
 
 static inline bool put_batch(const struct csc_gather *g, const struct chunk *c, size_t width, size_t begin, size_t n)
 {
-    put_places(g, begin, n);
+    put_words(g, c, begin, n);
     bool is_right = put_sources(g, c, width, begin, n);
     if (g->b->fields[CSC_TYPES].width > 0) {
         put_type(g, c, n);
@@ -301,18 +303,20 @@ void csc_gather_close(struct csc_gather *g)
 grebe_status csc_gather_begin(struct csc_gather *g, const struct csc_bounds *range, grebe_error *err)
 {
     const struct csc_build *b = g->b;
-    size_t n = (size_t)(range->edge_end - range->edge_begin), bytes = 0;
+    int64_t n = range->edge_end - range->edge_begin;
+    size_t bytes = 0;
     g->range = *range;
     g->sum = 0;
     memset(g->counts, 0, n_pieces_of(b, range) * sizeof *g->counts);
-    if (!checked_mul_size(n, b->record_bytes, &bytes)) {
-        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: %zu edges of one range are more bytes than memory can have",
-                          b->m->shown, n);
+    n = max_i64(n, min_i64(b->range_edges, b->n_edges)); /* so that there is room for others too */
+    if (!checked_mul_size((size_t)n, b->record_bytes, &bytes)) {
+        return GREBE_FAIL(err, GREBE_ELIMIT, "%s: %lld edges of one range are more bytes than memory can have",
+                          b->m->shown, (long long)n);
     }
     if (g->records != NULL && g->records->len >= bytes) {
         return GREBE_OK;
     }
-    region_drop(g->records); /* what there was before is used again where it is enough */
+    region_drop(g->records);
     g->records = NULL;
     grebe_status st = region_new(b->m->ctx->a, bytes, &g->records, err);
     if (st == GREBE_OK) {

@@ -8,7 +8,7 @@
 #include "graph/csc_count.h"
 
 enum {
-    PLACE_BYTES = 4,
+    WORD_BYTES = 4,
     PIECE_BYTES = 256 << 10,      /* of all arrays: fits the second cache of a core */
     PIECE_BYTES_MAX = 2 << 20,    /* its share of the third, where there would be too many pieces */
     PIECES_MAX = 4096,            /* of a range: each is written to somewhere else */
@@ -17,7 +17,7 @@ enum {
 
 static grebe_status lay_out(struct csc_build *b, grebe_error *err)
 {
-    size_t at = PLACE_BYTES;
+    size_t at = WORD_BYTES;
     b->n_fields = CSC_COLUMNS + b->n_moved;
     b->fields = arena_array(&b->m->arena, b->n_fields, sizeof *b->fields);
     if (b->fields == NULL) {
@@ -26,7 +26,8 @@ static grebe_status lay_out(struct csc_build *b, grebe_error *err)
     b->fields[CSC_INDICES] = (struct csc_field){ .width = b->n_nodes <= (int64_t)UINT32_MAX ? 4 : 8,
                                                  .made = tensor_type_bytes(b->indices_type) };
     if (b->type_type >= 0) {
-        b->fields[CSC_TYPES] = (struct csc_field){ .width = 4, .made = tensor_type_bytes(b->type_type) };
+        b->fields[CSC_TYPES] = (struct csc_field){ .width = b->m->n_edges <= (size_t)1 << CSC_PLACE_BITS ? 0 : 4,
+                                                   .made = tensor_type_bytes(b->type_type) };
     }
     if (b->options.has_edge_ids) {
         b->fields[CSC_EDGE_IDS] = (struct csc_field){ .width = b->n_edges <= (int64_t)UINT32_MAX ? 4 : 8,
@@ -62,10 +63,10 @@ static int64_t choose_room(const struct csc_build *b, uint64_t made)
 static unsigned choose_shift(uint64_t made, int64_t room)
 {
     unsigned shift = 0;
-    while (shift < 31 && made <= (uint64_t)(PIECE_BYTES >> 1) >> shift) {
+    while (shift < CSC_PLACE_BITS && made <= (uint64_t)(PIECE_BYTES >> 1) >> shift) {
         shift++;
     }
-    while (shift < 31 && room >> shift > PIECES_MAX && made <= (uint64_t)(PIECE_BYTES_MAX >> 1) >> shift) {
+    while (shift < CSC_PLACE_BITS && room >> shift > PIECES_MAX && made <= (uint64_t)(PIECE_BYTES_MAX >> 1) >> shift) {
         shift++;
     }
     return shift;
@@ -87,11 +88,11 @@ static int64_t range_end(const struct csc_build *b, int64_t begin, int64_t room)
 }
 
 /* Ranges and pieces; `ranges` NULL: they are counted. */
-static void cut(struct csc_build *b, int64_t room)
+static void cut(struct csc_build *b)
 {
     b->n_ranges = b->n_pieces = 0;
     for (int64_t v = 0, end = 0; v < b->n_nodes; v = end) {
-        end = range_end(b, v, room);
+        end = range_end(b, v, b->range_edges);
         if (b->ranges != NULL) {
             b->ranges[b->n_ranges] = (struct csc_bounds){ v, end, b->ends[v], b->ends[end], b->n_pieces };
         }
@@ -116,13 +117,13 @@ grebe_status csc_plan(struct csc_build *b, grebe_error *err)
     for (size_t i = 0; i < b->n_fields; i++) {
         made += b->fields[i].made; /* no more than twice what is in the record */
     }
-    int64_t room = choose_room(b, made);
-    b->piece_shift = choose_shift(made, room);
-    cut(b, room);
+    b->range_edges = choose_room(b, made);
+    b->piece_shift = choose_shift(made, b->range_edges);
+    cut(b);
     b->ranges = arena_array(&b->m->arena, b->n_ranges, sizeof *b->ranges);
     if (b->ranges == NULL) {
         return mem_fail(err, b->n_ranges * sizeof *b->ranges, b->m->shown);
     }
-    cut(b, room);
+    cut(b);
     return GREBE_OK;
 }

@@ -87,7 +87,7 @@ static void test_preprocess__a_limit__is_kept_and_does_not_change_a_byte(void **
     make_data(f, EDGES, 50000, 7000);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         int64_t peak = peak_of(f, ways[i].threads, ways[i].memory);
-        int64_t most = 8 * NODES + (int64_t)ways[i].memory + (64 << 20) + (ways[i].memory == 0 ? 64 << 20 : 0);
+        int64_t most = 8 * NODES + (int64_t)ways[i].memory + (64 << 20) + (ways[i].memory == 0 ? 128 << 20 : 0);
         if (peak > most) {
             fail_msg("%u threads, limit %llu: %lld bytes of memory were used, the bound is %lld", ways[i].threads,
                      (unsigned long long)ways[i].memory, (long long)peak, (long long)most);
