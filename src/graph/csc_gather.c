@@ -239,7 +239,10 @@ static inline bool gather_chunk(struct csc_gather *g, const struct chunk *c, siz
     }
     for (size_t at = 0; at < n; at += g->batch_edges) {
         size_t some = min_size(g->batch_edges, n - at);
-        if (!put_batch(g, c, width, at, some) || !deal_batch(g, at, some)) {
+        if (!put_batch(g, c, width, at, some)) {
+            return false;
+        }
+        if (!(csc_is_list(&g->range) ? g->list(g->list_arg, g->batch, some) : deal_batch(g, at, some))) {
             return false;
         }
     }
@@ -308,6 +311,9 @@ grebe_status csc_gather_begin(struct csc_gather *g, const struct csc_bounds *ran
     g->range = *range;
     g->sum = 0;
     memset(g->counts, 0, n_pieces_of(b, range) * sizeof *g->counts);
+    if (csc_is_list(range)) {
+        return GREBE_OK;
+    }
     n = max_i64(n, min_i64(b->range_edges, b->n_edges)); /* so that there is room for others too */
     if (!checked_mul_size((size_t)n, b->record_bytes, &bytes)) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "%s: %lld edges of one range are more bytes than memory can have",
@@ -331,7 +337,7 @@ bool csc_gather_end(struct csc_gather *g)
     if (g->sum != (n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n)) { /* mod 2^64: 0 + 1 + … + n - 1 */
         return false; /* one place was taken twice, another was not */
     }
-    for (size_t i = 0; i < n_pieces_of(g->b, &g->range); i++) {
+    for (size_t i = 0; !csc_is_list(&g->range) && i < n_pieces_of(g->b, &g->range); i++) {
         size_t left = g->counts[i] % g->stage_records;
         if (g->counts[i] != piece_edges(g, i) || !unload(g, i, left, g->b->record_bytes, g->stage_records)) {
             return false;

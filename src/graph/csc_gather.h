@@ -9,6 +9,9 @@
 
 #include "graph/csc_build.h"
 
+/** Takes records of a range that is one list, in order: these need not be kept. False: it stops. */
+typedef bool (*csc_list_fn)(void *arg, const unsigned char *records, size_t n);
+
 /** What one thread works with. */
 struct csc_gather {
     const struct csc_build *b;
@@ -22,13 +25,17 @@ struct csc_gather {
     size_t *places;         /* in the range */
     unsigned char *batch;   /* records, as they come */
     size_t batch_edges;
+    csc_list_fn list; /* set by who opened it */
+    void *list_arg;
 };
+
+static inline bool csc_is_list(const struct csc_bounds *range) { return range->node_end - range->node_begin == 1; }
 
 /** @param out csc_gather_close(), after a failure too. */
 grebe_status csc_gather_open(const struct csc_build *b, struct csc_gather *out, grebe_error *err);
 void csc_gather_close(struct csc_gather *g);
 
-/** Room for the records of a range. */
+/** Room for the records of a range; one list needs none. */
 grebe_status csc_gather_begin(struct csc_gather *g, const struct csc_bounds *range, grebe_error *err);
 /** The edges of a block of file `type` that are of the range. False: the file holds what cannot be. @param row Of the
  * block's first edge. */

@@ -18,6 +18,11 @@ struct worker {
     struct csc_gather gather;
     struct region *arrays;  /* of a piece, one after another */
     unsigned char **values; /* where each begins; shape [n_fields] */
+    struct scatter *scatter;
+    /* of a range that is one list: the piece that is being filled, and what came of it */
+    struct csc_piece piece;
+    grebe_status st;
+    grebe_error err;
 };
 
 struct scatter {
@@ -31,6 +36,30 @@ struct scatter {
 };
 
 /* ---- a range ---- */
+
+/* Records of one list come in the order of their places: they go to the arrays at once. */
+static bool put_list(void *arg, const unsigned char *records, size_t n)
+{
+    struct worker *w = arg;
+    const struct csc_build *b = w->scatter->b;
+    while (n > 0) {
+        size_t all = (size_t)csc_piece_edges(b, &w->gather.range, w->piece.edge_begin), some = min_size(n, all - w->piece.n);
+        csc_place(b, records, some, w->values);
+        w->piece.n += some;
+        records += some * b->record_bytes;
+        n -= some;
+        if (w->piece.n == all) {
+            w->st = w->scatter->fn(w->scatter->arg, &w->piece, &w->err);
+            w->piece.index++;
+            w->piece.edge_begin += (int64_t)all;
+            w->piece.n = 0;
+        }
+        if (w->st != GREBE_OK) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static void forget_columns(const struct csc_build *b, size_t type, int64_t row, size_t n)
 {
@@ -53,6 +82,12 @@ static grebe_status gather_file(struct scatter *s, struct worker *w, size_t type
     for (size_t i = 0; is_of_range && i < e->n_blocks; i++) {
         struct graph_edge_view v = graph_edges_view(e, i);
         if (!csc_gather_block(&w->gather, type, &v, row)) {
+            if (w->st != GREBE_OK) {
+                if (err != NULL) {
+                    *err = w->err;
+                }
+                return w->st;
+            }
             atomic_store(&s->is_wrong, true);
             return GREBE_OK; /* what is wrong is told by who started the workers */
         }
@@ -90,14 +125,21 @@ static grebe_status make_pieces(struct scatter *s, struct worker *w, grebe_error
 static grebe_status make_range(struct scatter *s, struct worker *w, size_t index, grebe_error *err)
 {
     const struct csc_build *b = s->b;
-    grebe_status st = csc_gather_begin(&w->gather, &b->ranges[index], err);
+    const struct csc_bounds *r = &b->ranges[index];
+    grebe_status st = csc_gather_begin(&w->gather, r, err);
+    w->piece = (struct csc_piece){ r->piece_begin, r->edge_begin, 0, w->values };
+    w->st = GREBE_OK;
     for (size_t type = 0; st == GREBE_OK && type < b->m->n_edges && !atomic_load(&s->is_wrong); type++) {
         st = gather_file(s, w, type, err);
     }
-    if (st == GREBE_OK && !atomic_load(&s->is_wrong) && !csc_gather_end(&w->gather)) {
-        atomic_store(&s->is_wrong, true);
+    if (st != GREBE_OK || atomic_load(&s->is_wrong)) {
+        return st;
     }
-    return st == GREBE_OK && !atomic_load(&s->is_wrong) ? make_pieces(s, w, err) : st;
+    if (!csc_gather_end(&w->gather) || (csc_is_list(r) && w->piece.edge_begin != r->edge_end)) {
+        atomic_store(&s->is_wrong, true);
+        return GREBE_OK;
+    }
+    return csc_is_list(r) ? GREBE_OK : make_pieces(s, w, err);
 }
 
 static grebe_status work(void *arg, size_t i, grebe_error *err)
@@ -151,6 +193,9 @@ static grebe_status make_workers(struct scatter *s, grebe_error *err)
     while (s->n_workers < n) {
         struct worker *w = &s->workers[s->n_workers++];
         grebe_status st = csc_gather_open(b, &w->gather, err);
+        w->gather.list = put_list;
+        w->gather.list_arg = w;
+        w->scatter = s;
         st = st == GREBE_OK ? make_room(b, w, err) : st;
         if (st != GREBE_OK) {
             return st;
