@@ -5,7 +5,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 
-.PHONY: all help setup demo test bench lint install clean
+.PHONY: all help setup demo test test-long bench lint install clean
 
 all: ## build the command, the library and the Python package into build/
 	@scripts/setup build
@@ -25,7 +25,10 @@ test: ## everything the tests need is set up, then they run
 	@scripts/setup build test
 	@cmake --preset release -B $(BUILD) >/dev/null
 	@cmake --build $(BUILD) --parallel $(JOBS)
-	@scripts/run-tests $(BUILD)
+	@scripts/run-tests $(BUILD) -LE long
+
+test-long: all ## those that take gigabytes and minutes: 10^8 edges in 512 MB, more than 2^31 edges
+	@scripts/run-tests $(BUILD) -L long
 
 bench: all ## measure beside the peers
 	@scripts/setup bench

@@ -38,7 +38,7 @@ foreach(test test_vdb_ivf test_vdb_search)
     endif()
 endforeach()
 
-# Gigabytes, and minutes: by hand and by night (`ctest -L long`).
+# Gigabytes, and minutes: by hand and by night (`make test-long`).
 if(TARGET graph_test_graph_large)
     set_tests_properties(unit.graph.test_graph_large PROPERTIES LABELS long TIMEOUT 1800 RUN_SERIAL TRUE)
 endif()
