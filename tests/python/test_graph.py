@@ -250,7 +250,7 @@ def test_arrays_outlive_batch_and_loader(karate, threads):
 
 
 def test_rows_that_are_read_are_their_holders(tmp_path):
-    """Much memory is used again, and only when no view of it is left."""
+    """Memory is used again only when no view of it is left: what is held keeps its values. (Where it comes from is not told by addresses.)"""
     rng = np.random.default_rng(5)
     x = rng.random((3000, 600), dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
@@ -260,20 +260,16 @@ def test_rows_that_are_read_are_their_holders(tmp_path):
         "feature_data: [{domain: node, name: x, format: numpy, in_memory: false, path: x.npy}]\n")
     grebe.graph.preprocess(tmp_path)
     g = grebe.graph.open(tmp_path)
-    held, address, reused = [], set(), 0
-    rows = None
+    held, rows = [], None
     for n in (1000, 1200, 900, 2500, 2500, 2500, 100, 2400, 600, 3000):
         ids = rng.integers(0, 3000, n)
         del rows  # nobody holds what was read before, but for the parts
         rows = g.features["x"].read(ids)
-        reused += rows.ctypes.data in address
-        address.add(rows.ctypes.data)
         assert rows.flags.writeable and (rows == x[ids]).all()
         if n % 1000 == 500:
             held.append((rows[5:, 3], x[ids][5:, 3]))  # a part holds the whole
         with pytest.raises(grebe.InvalidArgument):
             g.features["x"].read(np.append(ids, 3000))
-    assert reused >= 2
     del g, rows
     gc.collect()
     assert len(held) == 3 and all((a == b).all() for a, b in held)
