@@ -32,36 +32,36 @@ static grebe_status build_even_lists(const struct pq_assembler *as, const struct
     struct pq_block no_bits = { NULL, 0 };
     bool is_fixed = node->arrow == ARROW_FIXED_LIST;
     bool is_large = node->arrow == ARROW_LARGE_LIST;
-    const uint8_t *present = o->validity.region != NULL ? o->validity.region->data : NULL;
-    int64_t n_present = present != NULL ? bitmap_count(present, 0, n_rows) : n_rows;
-    /* of a type that is always null no values were read */
-    int64_t n_items = o->node->convert == PQ_CONVERT_NULL ? n_present * (int64_t)o->list_len : o->n_values;
+    int64_t n_items = o->n_values;
     if (is_fixed && o->list_len != 0 && o->list_len != (uint32_t)node->list_size) {
         return GREBE_FAIL(as->err, GREBE_ECORRUPT, "a list has another length than its type says");
     }
-    if (!is_fixed && !is_large && n_items > INT32_MAX) {
-        return GREBE_FAIL(as->err, GREBE_ELIMIT, "%lld list elements at once", (long long)n_items);
+    if (!is_fixed && !is_large && o->n_values > INT32_MAX) {
+        return GREBE_FAIL(as->err, GREBE_ELIMIT, "%lld list elements at once",
+                          (long long)o->n_values);
     }
     grebe_status st = array_new(as->a, n_rows, is_fixed ? 1 : 2, 1, out, as->err);
     if (st == GREBE_OK && !is_fixed) {
         st = build_even_offsets(as, o, is_large, n_rows, out);
     }
-    if (st == GREBE_OK && present != NULL) {
+    if (st == GREBE_OK && o->validity.region != NULL) {
+        const uint8_t *bits = o->validity.region->data;
+        int64_t n_lists = bitmap_count(bits, 0, n_rows);
         if (is_fixed) {
             /* A null list of fixed size keeps the room for its elements. */
             size_t width = (size_t)o->node->width_out;
             uint64_t bytes = 0;
-            st = pq_assemble_list_bytes(as, node, n_rows - n_present, width, &bytes);
+            st = pq_assemble_list_bytes(as, node, n_rows - n_lists, width, &bytes);
             if (st == GREBE_OK) {
-                st = pq_assemble_spread(as, o, (size_t)node->list_size * width, present, n_rows,
-                                        n_present);
+                st = pq_assemble_spread(as, o, (size_t)node->list_size * width, bits, n_rows,
+                                        n_lists);
             }
             if (st == GREBE_OK) {
                 n_items = n_rows * node->list_size;
                 o->n_values = n_items;
             }
         }
-        out->null_count = n_rows - n_present;
+        out->null_count = n_rows - n_lists;
         if (st == GREBE_OK) {
             st = pq_assemble_hand_over(as, &o->validity, out, 0);
         }

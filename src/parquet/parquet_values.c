@@ -401,14 +401,15 @@ grebe_status pq_values_append(const struct pq_chunk_data *c, struct pq_dictionar
                          .n_runs = n_runs,
                          .s = s,
                          .err = err };
-    if (out->node->convert == PQ_CONVERT_NULL) {
-        return GREBE_OK; /* annotated as always null: what is stored says nothing */
-    }
     for (size_t i = 0; i < n_runs; i++) {
         assert(runs[i].begin >= 0 && runs[i].begin + runs[i].n <= (int64_t)n_present);
         int64_t end = runs[i].begin + runs[i].n;
         in.n_wanted += (size_t)runs[i].n;
         in.n_head = (size_t)end > in.n_head ? (size_t)end : in.n_head;
+    }
+    if (out->node->convert == PQ_CONVERT_NULL) {
+        out->n_values += (int64_t)in.n_wanted; /* annotated as always null: what is stored says nothing */
+        return GREBE_OK;
     }
     if (in.n_wanted == 0) {
         return GREBE_OK;
