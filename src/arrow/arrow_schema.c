@@ -194,6 +194,16 @@ grebe_status schema_copy_plain(const grebe_allocator *a, const struct ArrowSchem
     return copy_node(a, src, true, 0, out, err);
 }
 
+int schema_child(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
 grebe_status schema_struct(const grebe_allocator *a, const struct ArrowSchema *const *fields,
                            size_t n, struct ArrowSchema *out, grebe_error *err)
 {

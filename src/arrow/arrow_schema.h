@@ -129,6 +129,9 @@ grebe_status schema_new(const grebe_allocator *a, const char *format, const char
                         bool is_nullable, int64_t n_children, struct ArrowSchema *out,
                         grebe_error *err);
 
+/** The first child of that name; -1: there is none. */
+int schema_child(const struct ArrowSchema *schema, const char *name);
+
 /** A struct schema whose children are copies of fields[0..n). */
 grebe_status schema_struct(const grebe_allocator *a, const struct ArrowSchema *const *fields,
                            size_t n, struct ArrowSchema *out, grebe_error *err);

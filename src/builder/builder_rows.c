@@ -54,12 +54,8 @@ static const struct ArrowSchema *child_like(const struct ArrowSchema *of, const 
     if (strcmp(of->format, "+s") != 0) {
         return i < of->n_children ? of->children[i] : NULL;
     }
-    for (int64_t k = 0; k < of->n_children; k++) {
-        if (strcmp(of->children[k]->name, child->name) == 0) {
-            return of->children[k];
-        }
-    }
-    return NULL;
+    int k = schema_child(of, child->name);
+    return k >= 0 ? of->children[k] : NULL;
 }
 
 grebe_status builder_widen_nulls(const grebe_allocator *a, struct ArrowSchema *schema, const struct ArrowSchema *more,

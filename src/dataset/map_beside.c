@@ -114,16 +114,6 @@ static grebe_status result_features(const struct map_job *j, const struct featur
     return st;
 }
 
-static int column_of(const struct ArrowSchema *schema, const char *name)
-{
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        if (strcmp(schema->children[i]->name, name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 /* Columns of both side by side, picked into the order of the result. */
 static grebe_status pick(const struct map_job *j, const struct dataset_table *const *tables, const struct features *features,
                          struct dataset_table **out, grebe_error *err)
@@ -144,8 +134,8 @@ static grebe_status pick(const struct map_job *j, const struct dataset_table *co
         types[i] = i < n_own ? own->children[i] : given->children[i - n_own];
     }
     for (size_t i = 0; i < n; i++) {
-        int k = column_of(given, features->top.fields[i].name);
-        columns[i] = k >= 0 ? (int)n_own + k : column_of(own, features->top.fields[i].name);
+        int k = schema_child(given, features->top.fields[i].name);
+        columns[i] = k >= 0 ? (int)n_own + k : schema_child(own, features->top.fields[i].name);
     }
     GREBE_TRY(schema_struct(ctx->a, types, n_all, &all, err));
     GREBE_TRY(features_to_schema(ctx->a, features, &schema, err));

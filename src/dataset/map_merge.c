@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-static int column_named(const struct ArrowSchema *schema, const char *name)
-{
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        if (strcmp(schema->children[i]->name, name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
 /* The columns of a batch while they are put together. */
 struct merge {
     struct map_job *j;
@@ -99,7 +89,7 @@ static grebe_status merge_columns(struct merge *m, int64_t begin, int64_t end)
         st = dataset_read_rows(ds, begin, end, j->carried, j->n_carried, &m->carried, m->err);
     }
     for (size_t i = 0; i < n && st == GREBE_OK; i++) {
-        int k = column_named(m->given_schema, ds->columns[i]);
+        int k = schema_child(m->given_schema, ds->columns[i]);
         if (j->is_removed[i]) {
             continue; /* given again, it comes behind */
         }
@@ -163,7 +153,7 @@ static grebe_status check_given(const struct map_job *j, struct map_call *c, gre
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "the function gave %lld rows for %lld", (long long)rows.length, (long long)n_in);
     }
     for (int64_t i = 0; i < schema->n_children && st == GREBE_OK; i++) {
-        if (column_named(schema, schema->children[i]->name) != (int)i) {
+        if (schema_child(schema, schema->children[i]->name) != (int)i) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "the function gave column \"%.64s\" twice", schema->children[i]->name);
         }
     }

@@ -15,16 +15,6 @@ static bool is_named(const char *const *names, size_t n, const char *name)
     return false;
 }
 
-static int child_named(const struct ArrowSchema *s, const char *name)
-{
-    for (int i = 0; i < s->n_children; i++) {
-        if (strcmp(s->children[i]->name, name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 /* Columns of a result put together. */
 struct merging {
     const grebe_allocator *a;
@@ -60,7 +50,7 @@ static grebe_status merge_columns(struct merging *m, const struct rows *in, cons
         if (is_named(removed, n_removed, name)) {
             continue;
         }
-        int at = child_named(schema, name);
+        int at = schema_child(schema, name);
         if (at < 0 && n != in->n) {
             return GREBE_FAIL(err, GREBE_ESCHEMA,
                               "a function gave %lld rows for %lld, and column \"%s\" stays: remove it", (long long)n,
@@ -70,7 +60,7 @@ static grebe_status merge_columns(struct merging *m, const struct rows *in, cons
                           : merge_put(m, old->children[i], in->data, i, in->begin, n, err));
     }
     for (int i = 0; i < schema->n_children; i++) {
-        int at = child_named(old, schema->children[i]->name);
+        int at = schema_child(old, schema->children[i]->name);
         if (at < 0 || is_named(removed, n_removed, schema->children[i]->name)) {
             GREBE_TRY(merge_put(m, schema->children[i], result, i, 0, n, err));
         }

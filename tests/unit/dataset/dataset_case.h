@@ -98,6 +98,21 @@ static inline grebe_dataset *made_set(grebe_context *ctx, int64_t n, int64_t bat
     return ds;
 }
 
+/** made_set() in a file of its own; path: its folder. */
+static inline grebe_dataset *saved_set(struct fixture *f, int64_t n, char path[300])
+{
+    grebe_error err;
+    grebe_dataset_dict *dict = NULL;
+    grebe_dataset *ds = made_set(f->ctx, n, 16);
+    snprintf(path, 300, "%s/saved", f->folder);
+    assert_ok(grebe_dataset_save_to_disk(ds, path, NULL, &err));
+    grebe_dataset_free(ds);
+    assert_ok(grebe_dataset_load_from_disk(f->ctx, path, NULL, &dict, &err));
+    ds = grebe_dataset_keep(grebe_dataset_dict_get(dict, 0));
+    grebe_dataset_dict_free(dict);
+    return ds;
+}
+
 /** The ids of all rows. Free with free(). */
 static inline int64_t *ids_of(const grebe_dataset *ds, const char *column)
 {

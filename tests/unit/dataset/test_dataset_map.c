@@ -291,20 +291,6 @@ static int n_files(const char *folder, const char *part)
     return n;
 }
 
-static grebe_dataset *saved_set(struct fixture *f, int64_t n, char path[300])
-{
-    grebe_error err;
-    grebe_dataset_dict *dict = NULL;
-    grebe_dataset *ds = made_set(f->ctx, n, 16);
-    snprintf(path, 300, "%s/saved", f->folder);
-    assert_ok(grebe_dataset_save_to_disk(ds, path, NULL, &err));
-    grebe_dataset_free(ds);
-    assert_ok(grebe_dataset_load_from_disk(f->ctx, path, NULL, &dict, &err));
-    ds = grebe_dataset_keep(grebe_dataset_dict_get(dict, 0));
-    grebe_dataset_dict_free(dict);
-    return ds;
-}
-
 static void writes_parts_and_finds_them(void **state)
 {
     struct fixture *f = *state;

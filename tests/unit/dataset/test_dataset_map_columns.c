@@ -54,21 +54,6 @@ static grebe_status apply(void *ctx, const grebe_map_input *in, grebe_map_output
     return GREBE_OK;
 }
 
-/* A set in one file that this returns the folder of. */
-static grebe_dataset *saved_set(struct fixture *f, int64_t n, char path[300])
-{
-    grebe_error err;
-    grebe_dataset_dict *dict = NULL;
-    grebe_dataset *ds = made_set(f->ctx, n, 16);
-    snprintf(path, 300, "%s/saved", f->folder);
-    assert_ok(grebe_dataset_save_to_disk(ds, path, NULL, &err));
-    grebe_dataset_free(ds);
-    assert_ok(grebe_dataset_load_from_disk(f->ctx, path, NULL, &dict, &err));
-    ds = grebe_dataset_keep(grebe_dataset_dict_get(dict, 0));
-    grebe_dataset_dict_free(dict);
-    return ds;
-}
-
 static int64_t size_of(const char *folder, const char *fingerprint, const char *behind)
 {
     char path[600];
