@@ -44,7 +44,7 @@ typedef struct grebe_graph_options {
     bool keep_attribute_order; /**< attributes of edges stay in the order of the files, where DGL leaves (and misreads) them */
     bool allow_row_mismatch;   /**< features may have other numbers of rows than there are nodes or edges */
     bool is_strict;         /**< warnings are errors */
-    bool is_deep;           /**< check: read all edges too */
+    bool is_deep;           /**< check: read all edges, and the ids of all sets, too */
     bool csv_has_header;    /**< the first line of text files of edges is passed over */
     char csv_separator;     /**< 0: ',' */
     grebe_graph_force force;

@@ -199,6 +199,26 @@ void graph_seeds_release(grebe_context *ctx, struct graph_seeds *s)
     *s = (struct graph_seeds){ 0 };
 }
 
+const char *graph_seed_type_of(const char *type, int64_t arity, int64_t i, size_t *len)
+{
+    int64_t n_parts = 1;
+    for (const char *p = type; *p != '\0'; p++) {
+        n_parts += *p == ':';
+    }
+    *len = strlen(type);
+    if (arity == 1) {
+        return type; /* with colons, too */
+    }
+    if (n_parts != arity && n_parts != 2 * arity - 1) {
+        return NULL;
+    }
+    for (int64_t skip = n_parts == arity ? i : 2 * i; skip > 0; skip--) {
+        type = strchr(type, ':') + 1;
+    }
+    *len = strcspn(type, ":");
+    return type;
+}
+
 static int64_t integer_at(const unsigned char *at, int type)
 {
     switch (type) {

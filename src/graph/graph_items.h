@@ -64,6 +64,8 @@ struct graph_item_roles {
     size_t labels, indexes, times;
 };
 struct graph_item_roles graph_items_roles(const struct graph_items *set);
+/** The type of end i of seeds of type "a", "a:r:b", "a:b:c" and so many nodes: `len` bytes. NULL: so many do not fit the type. */
+const char *graph_seed_type_of(const char *type, int64_t arity, int64_t i, size_t *len);
 
 /** Seeds of one part of a batch. */
 struct graph_seeds {

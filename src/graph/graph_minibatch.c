@@ -105,26 +105,17 @@ grebe_status graph_seed_types(const struct graph_csc *g, const char *type, int64
     if (type == NULL) {
         return GREBE_FAIL(err, GREBE_EINVAL, "seeds without a type in a graph with types");
     }
-    if (arity == 1) {
-        return node_type_named(g, type, strlen(type), types, err);
-    }
-    int64_t n_parts = 1;
-    for (const char *p = type; *p != '\0'; p++) {
-        n_parts += *p == ':';
-    }
-    if (n_parts != arity && n_parts != 2 * arity - 1) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "type \"%.200s\" has %lld parts, expected %lld or %lld for seeds of %lld nodes", type,
-                          (long long)n_parts, (long long)arity, (long long)(2 * arity - 1), (long long)arity);
-    }
-    for (int64_t i = 0, k = 0; i < n_parts; i++) {
-        size_t len = strcspn(type, ":");
-        if (n_parts == arity || i % 2 == 0) {
-            grebe_status st = node_type_named(g, type, len, &types[k++], err);
-            if (st != GREBE_OK) {
-                return st;
-            }
+    for (int64_t i = 0; i < arity; i++) {
+        size_t len;
+        const char *name = graph_seed_type_of(type, arity, i, &len);
+        if (name == NULL) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "type \"%.200s\" does not have %lld or %lld parts, as seeds of %lld nodes have", type,
+                              (long long)arity, (long long)(2 * arity - 1), (long long)arity);
         }
-        type += len + (type[len] == ':');
+        grebe_status st = node_type_named(g, name, len, &types[i], err);
+        if (st != GREBE_OK) {
+            return st;
+        }
     }
     return GREBE_OK;
 }

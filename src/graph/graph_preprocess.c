@@ -391,6 +391,7 @@ grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const 
     GREBE_TRY(decide(&j, &is_needed, reason, sizeof reason, err));
     if (is_needed) {
         GREBE_TRY(read_checked(&j, err));
+        GREBE_TRY(j.m->n_errors == 0 ? graph_seeds_check(j.m, err) : GREBE_OK);
         graph_problems_tell(j.m, &j.options);
         GREBE_TRY(graph_problems_status(j.m, err));
         GREBE_TRY(check_replaced(&j, err));
@@ -453,6 +454,7 @@ grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe
     GREBE_TRY(read_checked(&j, err));
     if (j.options.is_deep && j.m->n_errors == 0) {
         GREBE_TRY(check_edges(&j, err));
+        GREBE_TRY(graph_seeds_check(j.m, err));
     }
     graph_problems_tell(j.m, &j.options);
     if (n_errors != NULL) {

@@ -29,6 +29,23 @@ q grebe graph check bad --deep
 q grebe graph preprocess bad
 ls bad
 
+echo "# ids in sets"
+cp -r g sets
+cat >>sets/metadata.yaml <<'END'
+tasks:
+- train_set:
+  - data:
+    - {name: seeds, format: numpy, path: set/seeds.npy}
+    - {name: labels, format: numpy, path: set/labels.npy}
+END
+printf 's,l\n3,7\n0,8\n4,9\n' >sets.csv
+grebe convert sets.csv sets/set/seeds.npy --columns s -q
+grebe convert sets.csv sets/set/labels.npy --columns l -q
+q grebe graph check sets
+q grebe graph check sets --deep
+q grebe graph preprocess sets
+ls sets
+
 echo "# preprocess"
 q grebe graph preprocess g
 q grebe graph preprocess g

@@ -44,6 +44,20 @@ def test_check(folder):
     assert not (folder / "preprocessed").exists()
 
 
+def test_check_ids_of_sets(folder):
+    seeds = np.load(folder / "train_members.npy")
+    wrong = seeds.copy()
+    wrong[1] = 34
+    np.save(folder / "train_members.npy", wrong)
+    assert grebe.graph.check(folder) == []
+    (problem,) = grebe.graph.check(folder, deep=True)
+    assert problem.is_error and "row 1" in problem.message and "node 34, the bound is 34" in problem.message, problem
+    with pytest.raises(grebe.Corrupt, match="train_members.npy: train_set, seeds, row 1.*node 34, the bound is 34"):
+        grebe.graph.preprocess(folder)
+    np.save(folder / "train_members.npy", seeds)
+    grebe.graph.preprocess(folder)
+
+
 def test_preprocess_once_and_elsewhere(folder, tmp_path):
     first = grebe.graph.preprocess(folder)
     assert first == str(folder / "preprocessed")
