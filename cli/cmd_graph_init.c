@@ -15,8 +15,13 @@ struct words {
     grebe_graph_edge_file *edges;
     grebe_graph_node_count *nodes;
     grebe_graph_feature_file *features;
-    size_t n_edges, n_nodes, n_features;
+    grebe_graph_set_file *sets;
+    grebe_graph_task_key *task_keys;
+    size_t n_edges, n_nodes, n_features, n_sets, n_task_keys;
     const char *source, *target;
+    const char **seeds; /* columns of the seeds in tables of sets */
+    size_t n_seeds;
+    const char *labels; /* the same; NULL: of that name */
 };
 
 static bool is_there(const char *path)
@@ -146,6 +151,68 @@ static int add_options(struct cli *cli, struct words *w, const char *option, boo
     return 0;
 }
 
+/* --train, --validation, --test: [TYPE:]NAME=FILE, an array or a table with a column of that name. */
+static int add_sets(struct cli *cli, struct words *w, const char *option, grebe_graph_set set)
+{
+    const char *word;
+    for (size_t i = 0; (word = opt_nth(cli, option, i)) != NULL; i++) {
+        const char *equals = strchr(word, '='), *type = NULL;
+        bool is_array = false, is_edges = false;
+        if (equals == NULL || equals == word) {
+            return out_usage(cli, "--%s: expected [TYPE:]NAME=FILE, found \"%s\"", option, word);
+        }
+        char *key = cli_copy(cli, word);
+        key[equals - word] = '\0';
+        const char **name = cli_alloc(cli, 1, sizeof *name);
+        *name = split_name(key, &type);
+        int code = look_at(cli, equals + 1, &is_array, &is_edges);
+        if (code != 0) {
+            return code;
+        }
+        grebe_graph_set_file *f = &w->sets[w->n_sets++];
+        *f = (grebe_graph_set_file){ set, type, *name, equals + 1, NULL, 0 };
+        if (!is_array) {
+            const bool is_pair = type == NULL || strchr(type, ':') != NULL; /* may be one of --src and --dst */
+            const bool is_seeds = strcmp(*name, "seeds") == 0 && w->n_seeds > 0 && (is_pair || opt_has(cli, "seeds"));
+            const bool is_label = strcmp(*name, "labels") == 0 && w->labels != NULL;
+            f->columns = is_seeds ? w->seeds : is_label ? &w->labels : name;
+            f->n_columns = is_seeds ? w->n_seeds : 1;
+        }
+    }
+    return 0;
+}
+
+/* --task KEY=VALUE */
+static int add_task_keys(struct cli *cli, struct words *w)
+{
+    const char *word;
+    for (size_t i = 0; (word = opt_nth(cli, "task", i)) != NULL; i++) {
+        const char *equals = strchr(word, '=');
+        if (equals == NULL || equals == word) {
+            return out_usage(cli, "--task: expected KEY=VALUE, found \"%s\"", word);
+        }
+        char *key = cli_copy(cli, word);
+        key[equals - word] = '\0';
+        w->task_keys[w->n_task_keys++] = (grebe_graph_task_key){ key, equals + 1 };
+    }
+    return w->n_task_keys > 0 && w->n_sets == 0 ? out_usage(cli, "--task: expected sets of the task by --train, --validation or --test") : 0;
+}
+
+static int add_task(struct cli *cli, struct words *w)
+{
+    int code = opt_has(cli, "seeds") ? split_names(cli, opt_get(cli, "seeds"), &w->seeds, &w->n_seeds) : 0;
+    if (code == 0 && w->n_seeds == 0 && w->source != NULL) {
+        w->seeds = cli_alloc(cli, 2, sizeof *w->seeds);
+        w->seeds[0] = w->source;
+        w->seeds[1] = w->target;
+        w->n_seeds = 2;
+    }
+    code = code != 0 ? code : add_sets(cli, w, "train", GREBE_GRAPH_TRAIN);
+    code = code != 0 ? code : add_sets(cli, w, "validation", GREBE_GRAPH_VALIDATION);
+    code = code != 0 ? code : add_sets(cli, w, "test", GREBE_GRAPH_TEST);
+    return code != 0 ? code : add_task_keys(cli, w);
+}
+
 /* --nodes [TYPE=]N */
 static int add_counts(struct cli *cli, struct words *w)
 {
@@ -175,8 +242,11 @@ int cmd_graph_init(struct cli *cli)
     struct words w = { .edges = cli_alloc(cli, n, sizeof *w.edges),
                        .nodes = cli_alloc(cli, n, sizeof *w.nodes),
                        .features = cli_alloc(cli, n, sizeof *w.features),
+                       .sets = cli_alloc(cli, n, sizeof *w.sets),
+                       .task_keys = cli_alloc(cli, n, sizeof *w.task_keys),
                        .source = opt_get(cli, "src"),
-                       .target = opt_get(cli, "dst") };
+                       .target = opt_get(cli, "dst"),
+                       .labels = opt_get(cli, "labels") };
     int code = (w.source == NULL) != (w.target == NULL) ? out_usage(cli, "--src, --dst: expected both or none") : 0;
     for (size_t i = 1; i < cli->n_positional && code == 0; i++) {
         code = add_file(cli, &w, cli->positional[i]);
@@ -184,6 +254,7 @@ int cmd_graph_init(struct cli *cli)
     code = code != 0 ? code : add_options(cli, &w, "edge-feature", false);
     code = code != 0 ? code : add_options(cli, &w, "attribute", true);
     code = code != 0 ? code : add_counts(cli, &w);
+    code = code != 0 ? code : add_task(cli, &w);
     if (code == 0 && w.n_edges == 0) {
         code = out_usage(cli, "expected a file of edges: csv, npy of shape (2, edges), Parquet, or a table with --src and --dst");
     }
@@ -197,6 +268,10 @@ int cmd_graph_init(struct cli *cli)
     o.n_nodes = w.n_nodes;
     o.features = w.features;
     o.n_features = w.n_features;
+    o.sets = w.sets;
+    o.n_sets = w.n_sets;
+    o.task_keys = w.task_keys;
+    o.n_task_keys = w.n_task_keys;
     o.is_replaced = opt_has(cli, "force");
     o.call = &cli->call;
     if (grebe_graph_init(cli->ctx, cli->positional[0], &o, &err) != GREBE_OK) {

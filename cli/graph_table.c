@@ -11,7 +11,7 @@
     }
 
 static const struct opt_spec check_options[] = {
-    { "deep", NULL, "read all edges too", 0 },
+    { "deep", NULL, "read all edges, and the ids in sets, too", 0 },
     READ_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
@@ -22,7 +22,7 @@ static const struct cmd check_spec = { "graph check",
                                        "DIR is a data set in the layout of GraphBolt: metadata.yaml, edges as csv or "
                                        "npy, features and sets as npy or torch files. All "
                                        "mistakes are told in one run, each with line, column and field; files are "
-                                       "looked at by their headers, with --deep edges by their "
+                                       "looked at by their headers, with --deep edges and ids in sets by their "
                                        "values too. Errors give exit status 5.",
                                        "grebe graph check data/ --deep",
                                        check_options,
@@ -41,6 +41,12 @@ static const struct opt_spec init_options[] = {
     { "nodes", "[TYPE=]N", "number of nodes; may be repeated (default: as many as edges and features tell)", 0 },
     { "edge-feature", "[TYPE:]NAME=FILE", "rows of edges; may be repeated", 0 },
     { "attribute", "[TYPE:]NAME=FILE", "weights or times of edges (of nodes: TYPE without relation) that samplers use; may be repeated", 0 },
+    { "train", "[TYPE:]NAME=FILE", "items to train with: seeds=, labels=, …; may be repeated", 0 },
+    { "validation", "[TYPE:]NAME=FILE", "items to choose by; may be repeated", 0 },
+    { "test", "[TYPE:]NAME=FILE", "items to measure by; may be repeated", 0 },
+    { "seeds", "COL,...", "columns of the seeds in tables of items (default: those of --src and --dst, else seeds)", 0 },
+    { "labels", "COL", "column of the labels in tables of items (default labels)", 0 },
+    { "task", "KEY=VALUE", "what the task is: name=, num_classes=, …; may be repeated", 0 },
     { "force", NULL, "replace a metadata.yaml that is there", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -52,9 +58,12 @@ static const struct cmd init_spec = { "graph init",
                                       "the nodes of a type, SOURCE:RELATION:DESTINATION= edges of that type, SOURCE:RELATION:DESTINATION:NAME= a "
                                       "feature of these. Without KEY csv, Parquet and arrays of two rows of integers are edges, other arrays features "
                                       "under the name of the file. All edges are read, so what `graph check` would find is found at once. With --src and "
-                                      "--dst two columns are copied to DIR/edges/; other files stay where they are.",
+                                      "--dst two columns are copied to DIR/edges/; other files stay where they are. Sets of items are arrays of one NAME each, npy or torch (seeds "
+                                      "of pairs have two columns), or any SOURCE with a column of that NAME, which is copied to DIR/sets/; TYPE is of "
+                                      "the nodes, or SOURCE:RELATION:DESTINATION of the pairs.",
                                       "grebe graph init data/ data/edges.csv feat=data/x.npy\n"
                                       "grebe graph init data/ likes.parquet --src user --dst item --nodes 1000\n"
+                                      "grebe graph init data/ e.csv x=x.npy --train seeds=s.npy --train labels=y.npy --task num_classes=7\n"
                                       "grebe graph init data/ author:writes:paper=w.csv paper:cites:paper=c.npy paper:x=x.pt",
                                       init_options,
                                       NULL,

@@ -34,6 +34,22 @@ typedef struct grebe_graph_feature_file {
     bool is_attribute;   /**< goes with the graph (weights, times) instead of into the features */
 } grebe_graph_feature_file;
 
+/** An array of a set of the task. Everything is borrowed. */
+typedef struct grebe_graph_set_file {
+    grebe_graph_set set;
+    const char *type;    /**< of nodes, or of the ends of pairs "source:relation:destination"; NULL: the graph has no types */
+    const char *name;    /**< "seeds" (ids, shape [items] or [items][ends]), "labels", "timestamp", … */
+    const char *path;    /**< npy or torch; with columns any source */
+    const char *const *columns; /**< shape [n_columns]; NULL: the file is taken as it is */
+    size_t n_columns;    /**< several, of integers, make rows of so many ids */
+} grebe_graph_set_file;
+
+/** What the metadata says about the task. Everything is borrowed. */
+typedef struct grebe_graph_task_key {
+    const char *key;     /**< "name", "num_classes", … */
+    const char *value;   /**< an integer stands as one, all else as text */
+} grebe_graph_task_key;
+
 /** Fields beyond struct_size take their defaults. Everything is borrowed. */
 typedef struct grebe_graph_init_options {
     uint32_t struct_size;
@@ -44,23 +60,27 @@ typedef struct grebe_graph_init_options {
     size_t n_nodes;
     const grebe_graph_feature_file *features;
     size_t n_features;
+    const grebe_graph_set_file *sets; /**< of one task */
+    size_t n_sets;
+    const grebe_graph_task_key *task_keys;
+    size_t n_task_keys;  /**< 0 without sets */
     bool is_replaced;    /**< a metadata.yaml that is there is replaced */
     const grebe_call_options *call;
 } grebe_graph_init_options;
 #define GREBE_GRAPH_INIT_OPTIONS_INIT                                        \
     {                                                                        \
-        sizeof(grebe_graph_init_options), NULL, NULL, 0, NULL, 0, NULL, 0, false, NULL \
+        sizeof(grebe_graph_init_options), NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, NULL \
     }
 
 /**
- * Write the metadata.yaml of files. All edges are read: for the numbers of nodes, and so that what grebe_graph_check() would find is
- * found here. Columns of a table are copied to edges/ as npy; other files stay where they are.
+ * Write the metadata.yaml of files. All edges and seeds are read: for the numbers of nodes, and so that what grebe_graph_check() would
+ * find is found here. Columns of a table are copied to edges/ and sets/ as npy; other files stay where they are.
  *
  * @param dir     Folder of the data set; made if it is not there. Borrowed.
  * @param options Borrowed.
  * @param err     Details on failure; may be NULL.
  * @return GREBE_OK; GREBE_EEXISTS (metadata.yaml); GREBE_EINVAL; GREBE_ENOTFOUND (file, column); GREBE_ESCHEMA (types, numbers of
- *         rows); GREBE_ECORRUPT (edges, with file and line or row); GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
+ *         rows); GREBE_ECORRUPT (edges, seeds, with file and line or row); GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_graph_init_options *options,
                                                         grebe_error *err);

@@ -51,7 +51,7 @@ def _call(threads, progress):
 
 
 def check(path, *, deep=False, strict=False, threads=None, progress=None):
-    """All problems of metadata.yaml and of the headers of what it names, in one run; deep reads the edges too.
+    """All problems of metadata.yaml and of the headers of what it names, in one run; deep reads the edges, and the ids in sets, too.
 
     strict: warnings are errors. Returns a list of Problem; raises NotFound where there is no metadata.yaml."""
     return [Problem(*p) for p in _core.graph_check(os.fspath(path), deep, strict, _call(threads, progress))]
@@ -63,7 +63,7 @@ def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, for
     include_original_edge_id: keep which row of its file an edge was. cast: integers take the smallest type that holds them.
     durable: the result is on the disk before it appears: without, a loss of power soon after may leave a torn one (a killed process never does).
     The result is the same for any number of threads, appears whole or not at all, and the sources are only read.
-    Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, with file and line)."""
+    Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, ids in sets, with file and line or row)."""
     _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable,
                            _call(threads, progress))
     return os.path.join(os.fspath(path if out is None else out), "preprocessed")
@@ -77,22 +77,31 @@ def _split_type(key, n):
     return kind or None, name
 
 
-def init(path, edges, *, nodes=None, node_features=None, edge_features=None, edge_attributes=None, src=None, dst=None, name=None,
-         force=False, threads=None, progress=None):
+def init(path, edges, *, nodes=None, node_features=None, edge_features=None, edge_attributes=None, src=None, dst=None,
+         train=None, validation=None, test=None, task=None, name=None, force=False, threads=None, progress=None):
     """Write the metadata.yaml of files: what is wrong with them is found at once, for all edges are read.
 
     edges: a file (csv of two numbers, npy of shape (2, n), torch, Parquet of two columns), or {"source:relation:destination": file}; with src
     and dst names of two columns of any source. nodes: how many, or {type: how many} (default: as edges and features tell). node_features:
     {"name" or "type:name": file}; edge_features, edge_attributes (weights, times): {"name" or "source:relation:destination:name": file}.
+    train, validation, test: sets of the task, {"name" or "type:name": file} with names like seeds and labels; the type is of nodes, or of edges
+    for seeds that are pairs. A file is npy or torch; (file, column) or (file, [column, column]) takes columns of any source. task: what else
+    is said of it, {"name": …, "num_classes": …}.
     force: replace a metadata.yaml. Returns its path; raises Exists, Corrupt (edges, with file and line or row), SchemaMismatch."""
     def files(found, n):
         return [(*_split_type(key, n), os.fspath(file)) for key, file in (found or {}).items()]
+    def set_file(kind, key, file):
+        file, columns = file if isinstance(file, tuple) else (file, [])
+        part, _, item = key.rpartition(":")
+        return (kind, part or None, item, os.fspath(file), [columns] if isinstance(columns, str) else list(columns))
+    sets = [set_file(i, *item) for i, found in enumerate((train, validation, test)) for item in (found or {}).items()]
     pairs = edges.items() if isinstance(edges, collections.abc.Mapping) else [(None, edges)]
     counts = [] if nodes is None else nodes.items() if isinstance(nodes, collections.abc.Mapping) else [(None, nodes)]
     features = [("node", *f, False) for f in files(node_features, 1)] + [("edge", *f, False) for f in files(edge_features, 3)]
     features += [("edge", *f, True) for f in files(edge_attributes, 3)]
     _core.graph_init(os.fspath(path), name, [(kind, os.fspath(file), src, dst) for kind, file in pairs],
-                     [(kind, operator.index(n)) for kind, n in counts], features, force, _call(threads, progress))
+                     [(kind, operator.index(n)) for kind, n in counts], features, sets,
+                     [(key, str(value)) for key, value in (task or {}).items()], force, _call(threads, progress))
     return os.path.join(os.fspath(path), "metadata.yaml")
 
 

@@ -5,6 +5,7 @@ from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence
 import numpy as np
 
 Path = Union[str, os.PathLike[str]]
+_SetFile = Union[Path, tuple[Path, Union[str, Sequence[str]]]]
 Ids = Union[Sequence[int], np.ndarray[Any, Any]]
 Seeds = Union[Ids, Mapping[str, Ids]]
 Fanouts = Union[Sequence[int], Sequence[Sequence[int]], np.ndarray[Any, Any]]
@@ -28,6 +29,8 @@ def preprocess(path: Path, *, include_original_edge_id: bool = False, out: Optio
 def init(path: Path, edges: Union[Path, Mapping[str, Path]], *, nodes: Union[int, Mapping[str, int], None] = None,
          node_features: Optional[Mapping[str, Path]] = None, edge_features: Optional[Mapping[str, Path]] = None,
          edge_attributes: Optional[Mapping[str, Path]] = None, src: Optional[str] = None, dst: Optional[str] = None,
+         train: Optional[Mapping[str, _SetFile]] = None, validation: Optional[Mapping[str, _SetFile]] = None,
+         test: Optional[Mapping[str, _SetFile]] = None, task: Optional[Mapping[str, Union[str, int]]] = None,
          name: Optional[str] = None, force: bool = False, threads: Optional[int] = None, progress: Progress = None) -> str: ...
 def export(path: Path, dest: Path, *, file_format: Optional[str] = None, threads: Optional[int] = None, progress: Progress = None) -> str: ...
 def open(path: Path, *, threads: Optional[int] = None) -> Dataset: ...

@@ -5,33 +5,14 @@
 
 #include "base/checked.h"
 #include "graph/graph_edges.h"
-#include "graph/graph_metadata.h"
+#include "graph/graph_preprocess.h"
 #include "grebe/graph_init_internal.h"
-#include "grebe/graph_tree.h"
 #include "grebe/source_internal.h"
-
-struct node_type {
-    const char *name; /* NULL: the graph has no types */
-    int64_t num;
-    bool is_given;
-};
-
-struct initing {
-    grebe_context *ctx;
-    struct io_store *store;
-    const char *dir;
-    grebe_graph_init_options options;
-    struct call call;
-    struct arena ar;
-    struct node_type *nodes; /* in the order in which they are named */
-    size_t n_nodes;
-    const char **edge_paths, **edge_formats; /* as the metadata has them */
-};
 
 /* ---- paths ---- */
 
 /* DIR/NAME. @param out In the arena. */
-static grebe_status join(struct initing *k, const char *name, const char **out, grebe_error *err)
+static grebe_status join(struct graph_initing *k, const char *name, const char **out, grebe_error *err)
 {
     struct buf b = BUF_INIT(k->ctx->a);
     grebe_status st = path_join(&b, k->dir, name, err);
@@ -52,7 +33,7 @@ static grebe_status absolute_folder(const char *path, struct buf *dst, grebe_err
 }
 
 /* A file as the metadata names it: from the folder, where it is in it. */
-static grebe_status shown_path(struct initing *k, const char *path, const char **out, grebe_error *err)
+static grebe_status shown_path(struct graph_initing *k, const char *path, const char **out, grebe_error *err)
 {
     struct buf dir = BUF_INIT(k->ctx->a), file = BUF_INIT(k->ctx->a);
     grebe_status st = GREBE_OK;
@@ -70,9 +51,38 @@ out:
     return st;
 }
 
+grebe_status graph_init_place(struct graph_initing *k, const char *folder, size_t i, const char **path, const char **shown,
+                              grebe_error *err)
+{
+    char name[64];
+    grebe_status st = join(k, folder, path, err);
+    st = st == GREBE_OK ? io_make_folders(k->store, *path, false, err) : st;
+    if (st != GREBE_OK) {
+        return st;
+    }
+    snprintf(name, sizeof name, "%.30s/%zu.npy", folder, i);
+    *shown = arena_str(&k->ar, name, strlen(name));
+    return *shown != NULL ? join(k, name, path, err) : mem_fail(err, sizeof name, folder);
+}
+
+grebe_status graph_init_array(struct graph_initing *k, const char *path, const char **format, const char **shown, grebe_error *err)
+{
+    const struct file_format *found = NULL;
+    grebe_status st = source_format_of(k->ctx, k->store, path, NULL, &found, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    const bool is_npy = found != NULL && strcmp(found->name, "npy") == 0;
+    if (!is_npy && (found == NULL || strcmp(found->name, "torch") != 0)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected rows as npy or torch", path);
+    }
+    *format = is_npy ? "numpy" : "torch";
+    return shown_path(k, path, shown, err);
+}
+
 /* ---- what is named ---- */
 
-static struct node_type *find_node(struct initing *k, const char *name, size_t len)
+static struct graph_init_nodes *find_node(struct graph_initing *k, const char *name, size_t len)
 {
     for (size_t i = 0; i < k->n_nodes; i++) {
         const char *other = k->nodes[i].name;
@@ -83,20 +93,20 @@ static struct node_type *find_node(struct initing *k, const char *name, size_t l
     return NULL;
 }
 
-static grebe_status add_node(struct initing *k, const char *name, size_t len, grebe_error *err)
+static grebe_status add_node(struct graph_initing *k, const char *name, size_t len, grebe_error *err)
 {
     if (find_node(k, name, len) == NULL) {
         const char *copy = name == NULL ? NULL : arena_str(&k->ar, name, len);
         if (name != NULL && copy == NULL) {
             return mem_fail(err, len, "types");
         }
-        k->nodes[k->n_nodes++] = (struct node_type){ copy, 0, false };
+        k->nodes[k->n_nodes++] = (struct graph_init_nodes){ copy, 0, false };
     }
     return GREBE_OK;
 }
 
 /* The types of nodes: those that are counted, then those of edges, then of features. */
-static grebe_status list_nodes(struct initing *k, grebe_error *err)
+static grebe_status list_nodes(struct graph_initing *k, grebe_error *err)
 {
     const grebe_graph_init_options *o = &k->options;
     grebe_status st = GREBE_OK;
@@ -107,7 +117,7 @@ static grebe_status list_nodes(struct initing *k, grebe_error *err)
     for (size_t i = 0; i < o->n_nodes; i++) {
         const char *type = o->nodes[i].type;
         GREBE_TRY(add_node(k, type, type == NULL ? 0 : strlen(type), err));
-        *find_node(k, type, type == NULL ? 0 : strlen(type)) = (struct node_type){ type, o->nodes[i].num, true };
+        *find_node(k, type, type == NULL ? 0 : strlen(type)) = (struct graph_init_nodes){ type, o->nodes[i].num, true };
     }
     for (size_t i = 0; i < o->n_edges; i++) {
         const char *type = o->edges[i].type, *first = type == NULL ? NULL : strchr(type, ':');
@@ -139,7 +149,7 @@ out:
 }
 
 /* What the metadata calls the format of a file of edges. */
-static grebe_status edge_format(struct initing *k, const char *path, const char **out, grebe_error *err)
+static grebe_status edge_format(struct graph_initing *k, const char *path, const char **out, grebe_error *err)
 {
     const struct file_format *format = NULL;
     const char *text = source_text_format_of(path);
@@ -158,7 +168,7 @@ static grebe_status edge_format(struct initing *k, const char *path, const char 
                         : GREBE_FAIL(err, GREBE_EINVAL, "%s: expected edges as csv, npy, torch or Parquet; of other sources two columns", path);
 }
 
-static grebe_status place_edges(struct initing *k, grebe_error *err)
+static grebe_status place_edges(struct graph_initing *k, grebe_error *err)
 {
     const grebe_graph_init_options *o = &k->options;
     grebe_status st = GREBE_OK;
@@ -170,20 +180,15 @@ static grebe_status place_edges(struct initing *k, grebe_error *err)
     for (size_t i = 0; i < o->n_edges; i++) {
         const grebe_graph_edge_file *e = &o->edges[i];
         const char *path = NULL;
-        char name[64];
         if (e->source == NULL) {
             GREBE_TRY(edge_format(k, e->path, &k->edge_formats[i], err));
             GREBE_TRY(shown_path(k, e->path, &k->edge_paths[i], err));
             continue;
         }
-        snprintf(name, sizeof name, "edges/%zu.npy", i);
+        const char *const ends[] = { e->source, e->target };
         k->edge_formats[i] = "numpy";
-        k->edge_paths[i] = arena_str(&k->ar, name, strlen(name));
-        GREBE_TRY(k->edge_paths[i] != NULL ? GREBE_OK : mem_fail(err, sizeof name, "edges"));
-        GREBE_TRY(join(k, "edges", &path, err));
-        GREBE_TRY(io_make_folders(k->store, path, false, err));
-        GREBE_TRY(join(k, name, &path, err));
-        GREBE_TRY(graph_init_columns(k->ctx, k->store, e, o->call, path, err));
+        GREBE_TRY(graph_init_place(k, "edges", i, &path, &k->edge_paths[i], err));
+        GREBE_TRY(graph_init_columns(k, e->path, ends, 2, false, path, err));
     }
 out:
     return st;
@@ -191,23 +196,17 @@ out:
 
 /* ---- metadata ---- */
 
-static grebe_status feature_item(struct initing *k, const grebe_graph_feature_file *f, struct yaml_tree *out, grebe_error *err)
+static grebe_status feature_item(struct graph_initing *k, const grebe_graph_feature_file *f, struct yaml_tree *out, grebe_error *err)
 {
     struct arena *ar = &k->ar;
-    const char *path = NULL;
-    const struct file_format *format = NULL;
-    grebe_status st = source_format_of(k->ctx, k->store, f->path, NULL, &format, err);
-    st = st == GREBE_OK ? shown_path(k, f->path, &path, err) : st;
+    const char *path = NULL, *format = NULL;
+    grebe_status st = graph_init_array(k, f->path, &format, &path, err);
     if (st != GREBE_OK) {
         return st;
     }
-    const bool is_npy = format != NULL && strcmp(format->name, "npy") == 0;
-    if (!is_npy && (format == NULL || strcmp(format->name, "torch") != 0)) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected rows as npy or torch", f->path);
-    }
     const struct yaml_tree *t = graph_tree_text(ar, graph_tree_map(ar), "domain", f->domain);
     t = f->type != NULL ? graph_tree_text(ar, t, "type", f->type) : t;
-    t = graph_tree_text(ar, graph_tree_text(ar, t, "name", f->name), "format", is_npy ? "numpy" : "torch");
+    t = graph_tree_text(ar, graph_tree_text(ar, t, "name", f->name), "format", format);
     t = graph_tree_text(ar, t, "path", path);
     if (t == NULL) {
         return mem_fail(err, sizeof *t, "metadata.yaml");
@@ -216,13 +215,13 @@ static grebe_status feature_item(struct initing *k, const grebe_graph_feature_fi
     return GREBE_OK;
 }
 
-static const struct yaml_tree *node_item(struct initing *k, const struct node_type *n)
+static const struct yaml_tree *node_item(struct graph_initing *k, const struct graph_init_nodes *n)
 {
     const struct yaml_tree *t = graph_tree_int(&k->ar, graph_tree_map(&k->ar), "num", n->num);
     return n->name != NULL ? graph_tree_text(&k->ar, t, "type", n->name) : t;
 }
 
-static const struct yaml_tree *edge_item(struct initing *k, size_t i)
+static const struct yaml_tree *edge_item(struct graph_initing *k, size_t i)
 {
     struct arena *ar = &k->ar;
     const struct yaml_tree *t = graph_tree_text(ar, graph_tree_map(ar), "format", k->edge_formats[i]);
@@ -231,7 +230,7 @@ static const struct yaml_tree *edge_item(struct initing *k, size_t i)
 }
 
 /* The whole as text, with the numbers of nodes as they are known. */
-static grebe_status print_metadata(struct initing *k, struct buf *dst, grebe_error *err)
+static grebe_status print_metadata(struct graph_initing *k, struct buf *dst, grebe_error *err)
 {
     const grebe_graph_init_options *o = &k->options;
     struct arena *ar = &k->ar;
@@ -259,6 +258,8 @@ static grebe_status print_metadata(struct initing *k, struct buf *dst, grebe_err
     const struct yaml_tree *root = graph_tree_text(ar, graph_tree_map(ar), "dataset_name", o->name);
     root = root != NULL && graph != NULL ? graph_yaml_set(ar, root, "graph", graph) : NULL;
     root = graph_tree_list(ar, root, "feature_data", items[0], counts[0]);
+    const struct yaml_tree *task = o->n_sets > 0 ? graph_init_task(k) : NULL;
+    root = o->n_sets == 0 ? root : task != NULL ? graph_tree_list(ar, root, "tasks", task, 1) : NULL;
     GREBE_TRY(root != NULL ? GREBE_OK : mem_fail(err, sizeof *root, "metadata.yaml"));
     dst->len = 0;
     st = graph_yaml_dump(dst, root, err);
@@ -266,7 +267,7 @@ out:
     return st;
 }
 
-static grebe_status write_text(struct initing *k, const char *path, const struct buf *text, bool is_replaced, grebe_error *err)
+static grebe_status write_text(struct graph_initing *k, const char *path, const struct buf *text, bool is_replaced, grebe_error *err)
 {
     struct io_writer *w = NULL;
     grebe_status st = io_create(k->store, path, false, &w, err);
@@ -278,13 +279,13 @@ static grebe_status write_text(struct initing *k, const char *path, const struct
 
 /* ---- numbers ---- */
 
-static void reach(struct node_type *n, int64_t num) { n->num = !n->is_given && num > n->num ? num : n->num; }
+static void reach(struct graph_init_nodes *n, int64_t num) { n->num = !n->is_given && num > n->num ? num : n->num; }
 
 /* All edges of a file: how many, and the largest ids of its two types. */
-static grebe_status count_edges(struct initing *k, struct graph_metadata *m, size_t i, int64_t *ends, grebe_error *err)
+static grebe_status count_edges(struct graph_initing *k, struct graph_metadata *m, size_t i, int64_t *ends, grebe_error *err)
 {
     const struct graph_csv_options csv = { false, 0 };
-    struct node_type *types[2] = { &k->nodes[m->edges[i].source], &k->nodes[m->edges[i].destination] };
+    struct graph_init_nodes *types[2] = { &k->nodes[m->edges[i].source], &k->nodes[m->edges[i].destination] };
     struct graph_edges e = { 0 };
     grebe_status st = graph_edges_open(m, i, &csv, &e, err);
     int64_t n_all = 0;
@@ -306,7 +307,7 @@ static grebe_status count_edges(struct initing *k, struct graph_metadata *m, siz
     return st;
 }
 
-static grebe_status count_all(struct initing *k, struct graph_metadata *m, grebe_error *err)
+static grebe_status count_all(struct graph_initing *k, struct graph_metadata *m, grebe_error *err)
 {
     const size_t bytes = 2 * (GRAPH_BLOCK_EDGES + 1) * sizeof(int64_t);
     grebe_status st = GREBE_OK;
@@ -334,6 +335,7 @@ static grebe_status count_all(struct initing *k, struct graph_metadata *m, grebe
     for (size_t i = 0; i < m->n_edges; i++) {
         GREBE_TRY(graph_metadata_check_rows(m, i, err));
     }
+    GREBE_TRY(m->n_errors == 0 ? graph_seeds_check(m, err) : GREBE_OK);
     st = graph_problems_status(m, err);
 out:
     mem_free(k->ctx->a, ends, bytes);
@@ -341,7 +343,7 @@ out:
 }
 
 /* A draft with the numbers that are given, read as any metadata is: so what is wrong has the words of a check of `path`. */
-static grebe_status count_nodes(struct initing *k, const char *path, grebe_error *err)
+static grebe_status count_nodes(struct graph_initing *k, const char *path, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     struct buf text = BUF_INIT(k->ctx->a);
@@ -370,6 +372,24 @@ out:
 
 /* ---- the whole ---- */
 
+static grebe_status check_sets(const grebe_graph_init_options *o, grebe_error *err)
+{
+    GREBE_CHECK_ARG(err, (o->n_sets == 0 || o->sets != NULL) && (o->n_task_keys == 0 || (o->task_keys != NULL && o->n_sets > 0)));
+    for (size_t i = 0; i < o->n_sets; i++) {
+        const grebe_graph_set_file *f = &o->sets[i];
+        GREBE_CHECK_ARG(err, (unsigned)f->set < GRAPH_SETS && f->name != NULL && f->path != NULL);
+        GREBE_CHECK_ARG(err, (f->columns == NULL) == (f->n_columns == 0) && f->n_columns <= GRAPH_INIT_COLUMNS_MAX);
+    }
+    for (size_t i = 0; i < o->n_task_keys; i++) {
+        const char *key = o->task_keys[i].key;
+        GREBE_CHECK_ARG(err, key != NULL && o->task_keys[i].value != NULL);
+        for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
+            GREBE_CHECK_ARG(err, strcmp(key, graph_set_names[kind]) != 0);
+        }
+    }
+    return GREBE_OK;
+}
+
 static grebe_status check_options(const grebe_graph_init_options *o, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, o->n_edges > 0 && o->edges != NULL);
@@ -387,14 +407,14 @@ static grebe_status check_options(const grebe_graph_init_options *o, grebe_error
             return GREBE_FAIL(err, GREBE_EINVAL, "domain: expected node or edge, found \"%.40s\"", f->domain);
         }
     }
-    return GREBE_OK;
+    return check_sets(o, err);
 }
 
 grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_graph_init_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && dir != NULL && dir[0] != '\0' && options != NULL);
     grebe_status st = GREBE_OK;
-    struct initing k = { .ctx = ctx, .dir = dir, .options = GREBE_GRAPH_INIT_OPTIONS_INIT, .ar = ARENA_INIT(ctx->a) };
+    struct graph_initing k = { .ctx = ctx, .dir = dir, .options = GREBE_GRAPH_INIT_OPTIONS_INIT, .ar = ARENA_INIT(ctx->a) };
     struct buf text = BUF_INIT(ctx->a), absolute = BUF_INIT(ctx->a);
     struct io_info info;
     const char *path = NULL;
@@ -414,6 +434,7 @@ grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_g
     GREBE_TRY(list_nodes(&k, err));
     GREBE_TRY(io_make_folders(k.store, dir, false, err));
     GREBE_TRY(place_edges(&k, err));
+    GREBE_TRY(graph_init_place_sets(&k, err));
     GREBE_TRY(count_nodes(&k, path, err));
     GREBE_TRY(print_metadata(&k, &text, err));
     GREBE_TRY(write_text(&k, path, &text, k.options.is_replaced, err));

@@ -63,6 +63,32 @@ q grebe graph init from_csv t.csv --src src --dst dst
 q grebe graph init from_parquet t.parquet --src src --dst dst
 cmp from_csv/edges/0.npy from_parquet/edges/0.npy
 
+echo "# init: tasks"
+printf 'node,label\n0,5\n2,6\n' >items.csv
+mkdir arrays
+grebe convert items.csv arrays/s.npy --columns node -q
+grebe convert items.csv arrays/y.npy --columns label -q
+cp in/e.csv arrays/
+q grebe graph init arrays arrays/e.csv --train seeds=arrays/s.npy --train labels=arrays/y.npy --test seeds=arrays/s.npy \
+    --test labels=arrays/y.npy --task name=club --task num_classes=7
+cat arrays/metadata.yaml
+q grebe graph check arrays --deep
+q grebe graph preprocess arrays
+q grebe scan 'arrays#set:0:test' --format csv
+q grebe graph init nodes user:likes:item=t.csv --src src --dst dst --train user:seeds=items.csv --train user:labels=items.csv --seeds node --labels label
+grep -A99 tasks nodes/metadata.yaml
+q grebe graph preprocess nodes
+q grebe scan 'nodes#set:0:train:user' --format csv
+q grebe graph init links user:likes:item=t.csv --src src --dst dst --validation user:likes:item:seeds=t.parquet --validation user:likes:item:w=t
+grep -A99 tasks links/metadata.yaml
+q grebe graph preprocess links
+q grebe scan 'links#set:0:validation:user:likes:item' --format csv
+q grebe graph init new arrays/e.csv --train seeds=arrays/s.npy --nodes 2 2>&1 | sed "s,$PWD/,,"
+q grebe graph init new arrays/e.csv --train seeds=items.csv --seeds label 2>&1 | sed "s,$PWD/,,"
+q grebe graph init new arrays/e.csv --train seeds=items.csv
+q grebe graph init new arrays/e.csv --train items.csv
+q grebe graph init new arrays/e.csv --task name=x
+
 echo "# init: errors"
 cp t.csv in/
 q grebe graph init new in/t.csv 2>&1 | sed "s,$PWD/,,"

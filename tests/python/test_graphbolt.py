@@ -428,6 +428,26 @@ def test_init_and_export(tmp_path):
         gb.export(tmp_path, tmp_path / "plain")
 
 
+def test_init_of_tasks(tmp_path):
+    np.save(tmp_path / "e.npy", np.array([[0, 1, 2], [1, 2, 0]]))
+    np.save(tmp_path / "s.npy", np.array([2, 0]))
+    grebe.write(str(tmp_path / "t.parquet"), {"a": np.array([1, 2], "int32"), "b": np.array([0, 2]), "y": np.array([0.5, 1.5], "float32")})
+    table = tmp_path / "t.parquet"
+    gb.init(tmp_path, tmp_path / "e.npy", train={"seeds": tmp_path / "s.npy", "labels": (table, "y")},
+            test={"seeds": (table, ["a", "b"]), "labels": (table, "y")}, task={"name": "both", "num_classes": 3})
+    gb.preprocess(tmp_path)
+    (task,) = gb.open(tmp_path).tasks
+    assert task.metadata == {"name": "both", "num_classes": 3}
+    assert task.train_set[None]["seeds"].tolist() == [2, 0] and task.train_set[None]["labels"].tolist() == [0.5, 1.5]
+    assert task.test_set[None]["seeds"].tolist() == [[1, 0], [2, 2]] and task.test_set[None]["labels"].dtype == np.float32
+    with pytest.raises(grebe.NotFound):
+        gb.init(tmp_path, tmp_path / "e.npy", train={"seeds": (table, "c")}, force=True)
+    with pytest.raises(TypeError):
+        gb.init(tmp_path, tmp_path / "e.npy", train={"seeds": (table, [1])}, force=True)
+    with pytest.raises(grebe.Corrupt, match="node 2, the bound is 2"):
+        gb.init(tmp_path, tmp_path / "e.npy", train={"seeds": tmp_path / "s.npy"}, nodes=2, force=True)
+
+
 def test_init_of_types(tmp_path):
     table = {"user": np.array([0, 3, 1]), "item": np.array([1, 0, 1])}
     grebe.create(str(tmp_path / "t"), table)

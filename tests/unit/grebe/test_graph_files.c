@@ -70,6 +70,11 @@ static void test_init__each_allocation_fails__no_metadata(void **state)
     snprintf(metadata, sizeof metadata, "%s/g/metadata.yaml", folder);
     test_write_file(csv, "0,1\n2,1\n", 8);
     test_write_file(table, "a,b\n0,1\n5,1\n", 12);
+    static const char *const ends[] = { "a", "b" }, *const label[] = { "b" };
+    const grebe_graph_set_file sets[] = { { GREBE_GRAPH_TEST, "u:y:u", "seeds", table, ends, 2 },
+                                          { GREBE_GRAPH_TEST, "u:y:u", "labels", table, label, 1 },
+                                          { GREBE_GRAPH_TRAIN, "u:y:u", "seeds", table, ends, 2 } };
+    static const grebe_graph_task_key keys[] = { { "name", "12x" }, { "num_classes", "12" } };
     const grebe_graph_edge_file edges[] = { { "u:x:v", csv, NULL, NULL }, { "u:y:u", table, "a", "b" } };
     for (size_t n = 1; st != GREBE_OK; n = n < 400 ? n + 1 : n + n / 8) {
         struct test_allocator t;
@@ -77,6 +82,10 @@ static void test_init__each_allocation_fails__no_metadata(void **state)
         grebe_graph_init_options o = GREBE_GRAPH_INIT_OPTIONS_INIT;
         o.edges = edges;
         o.n_edges = 2;
+        o.sets = sets;
+        o.n_sets = 3;
+        o.task_keys = keys;
+        o.n_task_keys = 2;
         t.fail_at = t.n_calls + n;
         st = grebe_graph_init(ctx, dir, &o, &err);
         assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
@@ -89,7 +98,46 @@ static void test_init__each_allocation_fails__no_metadata(void **state)
     text = realloc(text, len + 1);
     text[len] = '\0';
     assert_non_null(strstr((char *)text, "- num: 6\n    type: u\n  - num: 2\n    type: v\n"));
+    assert_non_null(strstr((char *)text, "tasks:\n- name: 12x\n  num_classes: 12\n"));
     free(text);
+    test_folder_remove(folder);
+}
+
+static void test_init__sets_that_cannot_be__refused(void **state)
+{
+    (void)state;
+    char *folder = test_folder_new(), csv[600], metadata[600];
+    grebe_context *ctx = NULL;
+    grebe_graph_init_options o = GREBE_GRAPH_INIT_OPTIONS_INIT;
+    static const char *const columns[] = { "a", "b" }, *const text[] = { "t" };
+    const grebe_graph_edge_file edges = { NULL, csv, "a", "b" };
+    grebe_graph_set_file set = { GREBE_GRAPH_TRAIN, NULL, "seeds", csv, columns, 2 };
+    static const grebe_graph_task_key key = { "name", "x" };
+    assert_ok(grebe_context_new(NULL, &ctx, &err));
+    snprintf(csv, sizeof csv, "%s/t.csv", folder);
+    snprintf(metadata, sizeof metadata, "%s/metadata.yaml", folder);
+    test_write_file(csv, "a,b,t\n0,1,x\n5,1,y\n", 18);
+    o.edges = &edges;
+    o.n_edges = 1;
+    o.task_keys = &key;
+    o.n_task_keys = 1;
+    assert_fails(grebe_graph_init(ctx, folder, &o, &err), GREBE_EINVAL, "n_sets > 0");
+    o.sets = &set;
+    o.n_sets = 1;
+    set.columns = text;
+    set.n_columns = 1;
+    assert_fails(grebe_graph_init(ctx, folder, &o, &err), GREBE_ESCHEMA, "column \"t\": expected ids of nodes");
+    set.columns = NULL;
+    set.n_columns = 0;
+    assert_fails(grebe_graph_init(ctx, folder, &o, &err), GREBE_EINVAL, "expected rows as npy or torch");
+    set.columns = columns;
+    set.n_columns = 2;
+    const grebe_graph_node_count six = { NULL, 6 };
+    o.nodes = &six;
+    o.n_nodes = 1;
+    assert_ok(grebe_graph_init(ctx, folder, &o, &err));
+    assert_true(is_there(metadata));
+    grebe_context_free(ctx);
     test_folder_remove(folder);
 }
 
@@ -175,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export__each_allocation_fails__nothing_stays),
         cmocka_unit_test(test_init__each_allocation_fails__no_metadata),
+        cmocka_unit_test(test_init__sets_that_cannot_be__refused),
         cmocka_unit_test(test_part__each_allocation_fails__no_leak),
         cmocka_unit_test(test_edges__ids_that_are_no_permutation__refused),
     };
