@@ -169,7 +169,8 @@ class ItemSet:
             return tensor(index)
         if isinstance(index, int):
             index = range(len(self))[index]
-        found = tuple(a[index] for a in self._items)
+        # numpy takes a tensor of one number for that number, not for a list of it
+        found = tuple(a[array(index)] if isinstance(a, np.ndarray) and hasattr(index, "detach") else a[index] for a in self._items)
         return found if len(found) > 1 else found[0]
 
     def __iter__(self):

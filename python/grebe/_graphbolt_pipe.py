@@ -320,7 +320,10 @@ class SeedEdgesExcluder(_Pipe):
 
     def __init__(self, source, include_reverse_edges=False, reverse_etypes_mapping=None):
         super().__init__(source)
-        self._step = lambda batch: exclude_seed_edges(batch, include_reverse_edges, reverse_etypes_mapping)
+        self._how = include_reverse_edges, reverse_etypes_mapping
+
+    def _step(self, batch):
+        return exclude_seed_edges(batch, *self._how)
 
 
 class MiniBatchTransformer(_Pipe):
@@ -328,7 +331,10 @@ class MiniBatchTransformer(_Pipe):
 
     def __init__(self, source, transformer=None):
         super().__init__(source)
-        self._step = transformer or (lambda batch: batch)
+        self._transformer = transformer
+
+    def _step(self, batch):
+        return batch if self._transformer is None else self._transformer(batch)
 
 
 class CopyTo(_Pipe):
@@ -336,7 +342,10 @@ class CopyTo(_Pipe):
 
     def __init__(self, source, device):
         super().__init__(source)
-        self._step = lambda batch: batch.to(device)
+        self._device = device
+
+    def _step(self, batch):
+        return batch.to(self._device)
 
 
 class DataLoader(_Pipe):

@@ -495,12 +495,16 @@ class MiniBatch(Batch):
 
 
 class Loader:
-    """Made by Dataset.loader(). len() is the number of batches of an epoch; epoch is that of the next iteration and may be set."""
+    """Made by Dataset.loader(). len() is the number of batches of an epoch; epoch is that of the next iteration and may be set.
+
+    A pickle of it holds the path of the data set, the options and epoch: another process goes on with the next epoch."""
 
     def __init__(self, dataset, where, fanouts, features, cache_bytes, items, how, threads):
         task, which, arrays = where
         if isinstance(features, str):
             raise TypeError(f"features: expected a list of names, found {features!r}")
+        features = list(features)
+        self._made = (dataset, task, _SETS[which], fanouts, features, cache_bytes, items, how, threads)
         cache_bytes = operator.index(cache_bytes)
         if cache_bytes < 0:
             raise ValueError(f"cache_bytes: expected a number from 0, found {cache_bytes}")
@@ -519,6 +523,16 @@ class Loader:
         self.epoch = 0
         self._iteration = None
 
+    def __reduce__(self):
+        return _loader, (*self._made, self.epoch)
+
+    def share(self, worker, num_workers):
+        """The same loader for one of several workers, with its part of what this one has of each epoch; in place of worker and num_workers
+        of loader(), where they are known only in the worker, as those of torch.utils.data.DataLoader are."""
+        dataset, task, which, fanouts, features, cache_bytes, items, how, threads = self._made
+        items = (*items[:6], operator.index(num_workers), operator.index(worker), *items[8:])
+        return _loader(dataset, task, which, fanouts, features, cache_bytes, items, how, threads, self.epoch)
+
     def __len__(self):
         return self._loader.n_batches()
 
@@ -533,6 +547,12 @@ class Loader:
             if found is None:
                 return
             yield MiniBatch(*found, self._features, self._columns, self._types)
+
+
+def _loader(dataset, task, which, fanouts, features, cache_bytes, items, how, threads, epoch):
+    made = Loader(dataset, dataset._set(task, which), fanouts, features, cache_bytes, items, how, threads)
+    made.epoch = epoch
+    return made
 
 
 def __getattr__(name):

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loaders and pipelines of grebe.graph in other processes: spawned ones get a pickle, forked ones what was there; torch's DataLoader."""
+
+import multiprocessing
+import os
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import grebe
+import grebe.graph as gb
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
+KARATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "graph")
+
+
+@pytest.fixture
+def karate(tmp_path):
+    shutil.copytree(KARATE, tmp_path / "karate")
+    gb.preprocess(tmp_path / "karate", include_original_edge_id=True)
+    return gb.open(tmp_path / "karate")
+
+
+def loader_of(karate, **options):
+    return karate.loader("club", "train", [3, 2], batch_size=2, shuffle=True, seed=7, features=["degrees"], **options)
+
+
+def plain(batch):
+    """What a batch is, to be compared."""
+    return [batch.items[None]["seeds"].tolist(), batch.items[None]["labels"].tolist(), batch.nodes.tolist(), batch.features["degrees"].tolist(),
+            [[part.tolist() for part in layer.relations] for layer in batch.layers]]
+
+
+def seeds_of(batches):
+    return [b.items[None]["seeds"].tolist() for b in batches]
+
+
+def send_epochs(loader, queue):
+    queue.put([[plain(b) for b in loader] for _ in range(2)] + [loader.epoch])
+
+
+def send_pipe(pipe, queue):
+    queue.put([(np.asarray(b.seeds).tolist(), np.asarray(b.input_nodes).tolist()) for b in pipe])
+
+
+def same(batch):
+    return batch
+
+
+def run(method, target, *args):
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    worker = context.Process(target=target, args=(*args, queue))
+    worker.start()
+    found = queue.get(timeout=60)
+    worker.join(60)
+    assert worker.exitcode == 0
+    return found
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_loader_in_a_process_goes_on_with_the_next_epoch(karate, method):
+    loader = loader_of(karate)
+    want = [[plain(b) for b in loader] for _ in range(3)]
+    assert want[0] != want[1] != want[2]
+    loader.epoch = 1
+    assert run(method, send_epochs, loader) == [want[1], want[2], 3]
+    assert loader.epoch == 1
+
+
+def test_a_pickle_has_options_and_path_alone(karate):
+    loader = loader_of(karate, replace=True, method="labor", cache_bytes=1000, threads=2, num_replicas=2, rank=1, drop_last=True)
+    loader.epoch = 5
+    text = pickle.dumps(loader)
+    assert len(text) < 1500 and karate._path.encode() in text
+    again = pickle.loads(text)
+    assert again.epoch == 5 and len(again) == len(loader)
+    assert [plain(b) for b in again] == [plain(b) for b in loader]
+    pairs = pickle.loads(pickle.dumps(karate.loader(0, "test", batch_size=3)))
+    assert seeds_of(pairs) == seeds_of(karate.loader(0, "test", batch_size=3))
+    loader.epoch = 5
+    batch = pickle.loads(pickle.dumps(next(iter(loader))))
+    loader.epoch = 5
+    assert plain(batch) == plain(next(iter(loader)))
+
+
+def test_share_is_what_the_options_give(karate):
+    loader = karate.loader("club", "test", batch_size=2, shuffle=True, seed=3)
+    whole = sorted(sum(seeds_of(loader), []))
+    parts = []
+    for i in range(3):
+        mine = seeds_of(loader.share(i, 3))
+        wanted = karate.loader("club", "test", batch_size=2, shuffle=True, seed=3, worker=i, num_workers=3)
+        wanted.epoch = 1
+        assert mine == seeds_of(wanted)
+        parts += sum(mine, [])
+    assert sorted(parts) == whole and loader.epoch == 1
+    with pytest.raises(grebe.InvalidArgument):
+        loader.share(3, 3)
+
+
+def test_features_of_a_loader_may_be_an_iterator(karate):
+    loader = karate.loader("club", "train", [2], batch_size=2, features=iter(["degrees"]))
+    assert [list(b.features) for b in pickle.loads(pickle.dumps(loader))] == [["degrees"]] * len(loader)
+
+
+def pipe_of(folder):
+    data = gb.OnDiskDataset(folder, include_original_edge_id=True).load()
+    pipe = gb.ItemSampler(data.tasks[0].train_set, batch_size=2, shuffle=True, seed=4)
+    pipe = pipe.sample_neighbor(data.graph, [3, 2]).fetch_feature(data.feature, node_feature_keys=["degrees"])
+    return gb.DataLoader(pipe.transform(same).transform(None).copy_to("cpu"))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_pipeline_in_a_process(karate, method):
+    pipe = pipe_of(karate._path)
+    found = run(method, send_pipe, pipe)
+    assert found == [(np.asarray(b.seeds).tolist(), np.asarray(b.input_nodes).tolist()) for b in pipe]
+    assert len(found) == len(pipe) > 1
+
+
+def test_a_pipeline_of_pairs_is_pickled(karate):
+    pairs = gb.ItemSet(np.array([[0, 1], [1, 2], [2, 3]]), names="seeds")
+    graph = gb.OnDiskDataset(karate._path, include_original_edge_id=True).load().graph
+    pipe = gb.ItemSampler(pairs, batch_size=2).sample_uniform_negative(graph, 1).sample_neighbor(graph, [-1]).exclude_seed_edges(True)
+    again = pickle.loads(pickle.dumps(pipe))
+    for x, y in zip(pipe, again):
+        assert np.asarray(x.input_nodes).tolist() == np.asarray(y.input_nodes).tolist()
+        assert np.asarray(x.sampled_subgraphs[0].sampled_csc.indices).tolist() == np.asarray(y.sampled_subgraphs[0].sampled_csc.indices).tolist()
+
+
+if torch is not None:
+    class Batches(torch.utils.data.IterableDataset):
+        def __init__(self, loader):
+            self.loader = loader
+
+        def __iter__(self):
+            worker = torch.utils.data.get_worker_info()
+            mine = self.loader if worker is None else self.loader.share(worker.id, worker.num_workers)
+            return (plain(b) for b in mine)
+
+
+@needs_torch
+@pytest.mark.parametrize("method", [None, "fork", "spawn"])
+def test_workers_of_torch(karate, method):
+    loader = loader_of(karate)
+    want = [plain(b) for b in loader]
+    loader.epoch = 0
+    n_workers = 0 if method is None else 2
+    found = list(torch.utils.data.DataLoader(Batches(loader), batch_size=None, num_workers=n_workers, multiprocessing_context=method))
+    assert sorted(sum((b[0] for b in found), [])) == sorted(sum((b[0] for b in want), []))
+    if n_workers == 0:
+        assert found == want
+    else:
+        loader.epoch = 0
+        parts = [[plain(b) for b in loader.share(i, 2)] for i in range(2)]
+        assert sorted(map(str, found)) == sorted(str(b) for part in parts for b in part)
