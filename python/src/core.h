@@ -39,7 +39,29 @@ PyObject *core_raise(const grebe_error *err);
 /** As core_raise for functions that give int; always -1. */
 int core_raise_int(const grebe_error *err);
 
-/* ---- core_arrow.c ---- */
+/* ---- core_object.c ---- */
+/** An object of a class whose bytes after the head are zero; NULL with an exception. */
+PyObject *core_object_new(PyObject *type);
+/** The end of every tp_dealloc: the memory, and the reference to its type. */
+void core_object_free(PyObject *self);
+
+/* ---- core_capsule.c ---- */
+/** Any Arrow producer as a stream: __arrow_c_stream__, else __arrow_c_array__. 0, or -1 with an exception. */
+int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
+/**
+ * The two structures in what __arrow_c_array__ returned: the capsules own them still.
+ *
+ * @return 0; -1 with TypeError (no pair of capsules) or ValueError (consumed already).
+ */
+int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
+/** Capsules for a consumer; the structure is moved in (released on failure too). */
+PyObject *core_schema_capsule(struct ArrowSchema *value);
+PyObject *core_array_capsule(struct ArrowArray *value);
+PyObject *core_stream_capsule(struct ArrowArrayStream *value);
+/** A stream of one array; array and schema are moved in (released on failure too). 0, or -1. */
+int core_stream_of_one(struct ArrowArray *array, struct ArrowSchema *schema, struct ArrowArrayStream *out);
+
+/* ---- core_schema.c, core_stream.c, core_batch.c ---- */
 struct core_batch {
     PyObject_HEAD
     struct ArrowArray array;
@@ -55,20 +77,14 @@ struct core_schema {
     struct ArrowSchema schema;
 };
 
-/** Any Arrow producer as a stream: __arrow_c_stream__, else __arrow_c_array__. 0, or -1 with an exception. */
-int core_import_stream(PyObject *object, struct ArrowArrayStream *out);
-/**
- * The two structures in what __arrow_c_array__ returned: the capsules own them still.
- *
- * @return 0; -1 with TypeError (no pair of capsules) or ValueError (consumed already).
- */
-int core_array_capsules(PyObject *pair, struct ArrowSchema **schema, struct ArrowArray **array);
 /** New objects; the Arrow structures are moved in (released on failure too). */
 PyObject *core_stream_new(struct ArrowArrayStream *stream);
 /** cast(rows, [(column, type), …]) -> Stream */
 PyObject *core_cast(PyObject *self, PyObject *args);
 PyObject *core_batch_new(struct ArrowArray *array, struct ArrowSchema *schema);
 PyObject *core_schema_new(struct ArrowSchema *schema);
+/** A copy of a schema as a capsule; ValueError where it was released. */
+PyObject *core_export_schema(const struct ArrowSchema *schema);
 /** Module functions for dicts of arrays. */
 PyObject *core_batch_from_columns(PyObject *self, PyObject *args);
 /** batch_slice(batch, begin, end) -> Batch */
@@ -121,7 +137,6 @@ int core_row_ids(PyObject *object, int64_t **ids, size_t *n);
 int core_row_range(PyObject *object, int64_t *begin, int64_t *end);
 
 /* ---- core_chunks.c ---- */
-PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs);
 extern PyType_Spec core_chunks_spec;
 
 /* ---- core_files.c ---- */
@@ -132,7 +147,7 @@ PyObject *core_import_files(PyObject *self, PyObject *args);
 PyObject *core_open_packed(PyObject *self, PyObject *args);
 PyObject *core_write_packed(PyObject *self, PyObject *args);
 
-/* ---- core_table.c, core_txn.c ---- */
+/* ---- core_table.c, core_source.c, core_txn.c ---- */
 struct core_table {
     PyObject_HEAD
     grebe_table *table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core.h"
+#include "core_table.h"
 
 struct core_chunks {
     PyObject_HEAD
@@ -10,11 +10,8 @@ static grebe_chunks *chunks_of(PyObject *self) { return ((struct core_chunks *)s
 
 static void chunks_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_chunks_close(chunks_of(self));
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs)
@@ -42,9 +39,7 @@ PyObject *core_chunks_open(grebe_table *t, PyObject *args, PyObject *kwargs)
     if (chunks == NULL) {
         return PyErr_Occurred() ? NULL : core_raise(&err);
     }
-    PyTypeObject *type = (PyTypeObject *)core.chunks_class;
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    PyObject *self = alloc(type, 0);
+    PyObject *self = core_object_new(core.chunks_class);
     if (self == NULL) {
         grebe_chunks_close(chunks);
         return NULL;

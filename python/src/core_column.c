@@ -15,8 +15,7 @@ struct column {
 
 PyObject *core_column_new(PyObject *batch, Py_ssize_t i)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.column_class, Py_tp_alloc);
-    PyObject *self = alloc((PyTypeObject *)core.column_class, 0);
+    PyObject *self = core_object_new(core.column_class);
     if (self != NULL) {
         ((struct column *)self)->batch = Py_NewRef(batch);
         ((struct column *)self)->index = i;
@@ -26,11 +25,8 @@ PyObject *core_column_new(PyObject *batch, Py_ssize_t i)
 
 static void column_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((struct column *)self)->batch);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static bool number_of(const char *format, struct core_block *b)

@@ -6,7 +6,6 @@ PyObject *core_dataset_new(grebe_dataset *ds)
 {
     grebe_dataset_info info;
     grebe_dataset_get_info(ds, &info);
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.dataset_class, Py_tp_alloc);
     PyObject *names = PyTuple_New((Py_ssize_t)info.n_columns);
     for (size_t i = 0; names != NULL && i < info.n_columns; i++) {
         PyObject *name = PyUnicode_InternFromString(info.columns[i]);
@@ -14,7 +13,7 @@ PyObject *core_dataset_new(grebe_dataset *ds)
             Py_CLEAR(names);
         }
     }
-    PyObject *self = names != NULL ? alloc((PyTypeObject *)core.dataset_class, 0) : NULL;
+    PyObject *self = names != NULL ? core_object_new(core.dataset_class) : NULL;
     if (self == NULL) {
         Py_XDECREF(names);
         grebe_dataset_free(ds);
@@ -51,7 +50,6 @@ PyObject *core_dataset_give(grebe_status st, grebe_dataset *ds, struct core_call
 
 static void dataset_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct core_dataset *d = (struct core_dataset *)self;
     grebe_dataset *ds = d->ds;
     Py_XDECREF(d->names);
@@ -61,9 +59,7 @@ static void dataset_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     grebe_dataset_free(ds);
     Py_END_ALLOW_THREADS
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* ---- what they are ---- */

@@ -6,12 +6,9 @@ enum { MAX_RANK = 8 };
 
 static void graph_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_graph_close(((struct core_graph *)self)->graph);
     Py_XDECREF(((struct core_graph *)self)->spare);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static const grebe_graph *graph_of(PyObject *self)
@@ -78,11 +75,8 @@ PyObject *core_graph_array(PyObject *owner, const grebe_graph_array *a)
 
 static void array_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     Py_DECREF(((struct graph_array *)self)->owner);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static int array_get_buffer(PyObject *self, Py_buffer *view, int flags)

@@ -10,13 +10,10 @@ struct graph_batch {
 
 static void batch_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct graph_batch *b = (struct graph_batch *)self;
     grebe_graph_batch_free(b->batch);
     Py_DECREF(b->owner);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static PyType_Slot batch_slots[] = { { Py_tp_dealloc, (void *)batch_dealloc }, { 0, NULL } };

@@ -16,7 +16,6 @@ struct graph_loader {
 
 static void loader_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct graph_loader *l = (struct graph_loader *)self;
     grebe_graph_loader *loader = l->loader;
     Py_BEGIN_ALLOW_THREADS /* waits for batches that are being made */
@@ -24,9 +23,7 @@ static void loader_dealloc(PyObject *self)
     Py_END_ALLOW_THREADS
     PyMem_Free(l->row_bytes);
     Py_DECREF(l->graph);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* [(domain, type or None, name, bytes of cache), …], borrowed from the list. Free with PyMem_Free. */

@@ -10,7 +10,6 @@ struct graph_room {
 
 static void room_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct graph_room *r = (struct graph_room *)self;
     struct core_graph *g = (struct core_graph *)r->graph;
     PyObject *memory = Py_NewRef(r->memory.obj), *before = g->spare;
@@ -23,9 +22,7 @@ static void room_dealloc(PyObject *self)
     }
     Py_XDECREF(memory);
     Py_DECREF(r->graph);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static int room_get_buffer(PyObject *self, Py_buffer *view, int flags)

@@ -11,13 +11,10 @@ struct graph_sampler {
 
 static void sampler_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct graph_sampler *s = (struct graph_sampler *)self;
     grebe_graph_sampler_free(s->sampler);
     Py_DECREF(s->graph);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 int core_graph_sampling(PyObject *tuple, grebe_graph_sampling *out, Py_buffer *fanouts)

@@ -37,8 +37,7 @@ static void leave(PyObject *self)
 
 static PyObject *give_index(grebe_ann_index *index)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.index_class, Py_tp_alloc);
-    PyObject *object = alloc((PyTypeObject *)core.index_class, 0);
+    PyObject *object = core_object_new(core.index_class);
     if (object == NULL) {
         grebe_ann_index_close(index);
         return NULL;
@@ -382,11 +381,8 @@ static PyObject *index_close(PyObject *self, PyObject *unused)
 
 static void index_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_ann_index_close(((struct core_index *)self)->index);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static PyMethodDef index_methods[] = {

@@ -14,8 +14,7 @@ struct core_iterator {
 
 PyObject *core_iterable_new(grebe_iterable *it)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.iterable_class, Py_tp_alloc);
-    PyObject *self = alloc((PyTypeObject *)core.iterable_class, 0);
+    PyObject *self = core_object_new(core.iterable_class);
     if (self == NULL) {
         grebe_iterable_free(it);
         return NULL;
@@ -34,14 +33,11 @@ static PyObject *give(grebe_status st, grebe_iterable **it, const grebe_error *e
 
 static void iterable_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_iterable *it = ((struct core_iterable *)self)->it;
     Py_BEGIN_ALLOW_THREADS
     grebe_iterable_free(it);
     Py_END_ALLOW_THREADS
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* ---- sources ---- */
@@ -357,8 +353,7 @@ static PyObject *it_iterator(PyObject *self, PyObject *args)
     if (st != GREBE_OK) {
         return core_raise_function(&err);
     }
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.iterator_class, Py_tp_alloc);
-    PyObject *object = alloc((PyTypeObject *)core.iterator_class, 0);
+    PyObject *object = core_object_new(core.iterator_class);
     if (object == NULL) {
         grebe_iterator_free(iter);
         return NULL;
@@ -369,14 +364,11 @@ static PyObject *it_iterator(PyObject *self, PyObject *args)
 
 static void iterator_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_iterator *iter = ((struct core_iterator *)self)->iter;
     Py_BEGIN_ALLOW_THREADS
     grebe_iterator_free(iter);
     Py_END_ALLOW_THREADS
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* next(batch_rows) -> Batch or None at the end */

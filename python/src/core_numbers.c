@@ -13,14 +13,11 @@ struct numbers {
 
 static void numbers_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     struct ArrowArray *rows = &((struct numbers *)self)->rows;
     if (rows->release != NULL) {
         rows->release(rows);
     }
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 static int numbers_get_buffer(PyObject *self, Py_buffer *view, int flags)
@@ -76,8 +73,7 @@ PyObject *core_dataset_numbers(PyObject *self, PyObject *args)
         rows.release(&rows);
         Py_RETURN_NONE;
     }
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.numbers_class, Py_tp_alloc);
-    PyObject *out = alloc((PyTypeObject *)core.numbers_class, 0);
+    PyObject *out = core_object_new(core.numbers_class);
     if (out == NULL) {
         rows.release(&rows);
         return NULL;

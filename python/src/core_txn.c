@@ -24,11 +24,8 @@ grebe_txn *core_txn_of(PyObject *self)
 
 static void txn_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_txn_free(((struct core_txn *)self)->txn);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* Txn(table, on_conflict, message, durable, profile) */
@@ -55,8 +52,7 @@ static PyObject *txn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (t == NULL) {
         return NULL;
     }
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    PyObject *self = alloc(type, 0);
+    PyObject *self = core_object_new((PyObject *)type);
     if (self != NULL && grebe_txn_new(t, &o, &((struct core_txn *)self)->txn, &err) != GREBE_OK) {
         Py_DECREF(self);
         return core_raise(&err);

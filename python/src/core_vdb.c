@@ -48,8 +48,7 @@ PyObject *core_vdb_open(PyObject *self, PyObject *args)
     if (st != GREBE_OK) {
         return core_raise(&err);
     }
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.vdb_class, Py_tp_alloc);
-    PyObject *object = alloc((PyTypeObject *)core.vdb_class, 0);
+    PyObject *object = core_object_new(core.vdb_class);
     if (object == NULL) {
         grebe_vdb_close(vdb);
         return NULL;
@@ -68,12 +67,9 @@ static PyObject *vdb_close(PyObject *self, PyObject *unused)
 
 static void vdb_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     ((struct core_vdb *)self)->is_closed = true;
     close_if_unused((struct core_vdb *)self);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* ---- selections ---- */

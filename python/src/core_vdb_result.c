@@ -12,8 +12,7 @@ struct core_vdb_result {
 
 static PyObject *result_new(grebe_vdb_result *result)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot((PyTypeObject *)core.vdb_result_class, Py_tp_alloc);
-    PyObject *self = alloc((PyTypeObject *)core.vdb_result_class, 0);
+    PyObject *self = core_object_new(core.vdb_result_class);
     if (self == NULL) {
         grebe_vdb_result_free(result);
         return NULL;
@@ -65,11 +64,8 @@ PyObject *core_vdb_give(grebe_status st, grebe_vdb_result *result, const grebe_e
 
 static void result_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     grebe_vdb_result_free(((struct core_vdb_result *)self)->result);
-    freefunc free_fn = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    free_fn(self);
-    Py_DECREF(type);
+    core_object_free(self);
 }
 
 /* ---- text ---- */
