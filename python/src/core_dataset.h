@@ -100,6 +100,8 @@ PyObject *core_iterable_concatenate(PyObject *self, PyObject *args);
 PyObject *core_iterable_interleave(PyObject *self, PyObject *args);
 PyObject *core_stream_of_batches(PyObject *self, PyObject *args);
 PyObject *core_iterable_new(grebe_iterable *it); /* moved in */
+/** The stream of a handle, borrowed; NULL with TypeError. */
+const grebe_iterable *core_iterable_of(PyObject *object);
 /* ---- core_graph.c, core_graph_room.c, core_graph_batch.c, core_graph_sample.c, core_graph_loader.c ---- */
 struct core_graph {
     PyObject_HEAD

@@ -25,6 +25,15 @@ PyObject *core_iterable_new(grebe_iterable *it)
 
 static const grebe_iterable *of(PyObject *self) { return ((struct core_iterable *)self)->it; }
 
+const grebe_iterable *core_iterable_of(PyObject *object)
+{
+    if (!PyObject_TypeCheck(object, (PyTypeObject *)core.iterable_class)) {
+        PyErr_Format(PyExc_TypeError, "expected a stream, found %R", object);
+        return NULL;
+    }
+    return of(object);
+}
+
 /* it: where the call of which st came wrote; read after the call, which is why it is a pointer. */
 static PyObject *give(grebe_status st, grebe_iterable **it, const grebe_error *err)
 {
@@ -71,72 +80,6 @@ PyObject *core_iterable_of_function(PyObject *self, PyObject *args)
     return f != NULL ? give(grebe_iterable_of_function(core.ctx, core_function_shard, f, core_function_free, n, is_table != 0,
                                                        features, &out, &err), &out, &err)
                      : NULL;
-}
-
-static const grebe_iterable **take_iterables(PyObject *list, size_t *n)
-{
-    *n = (size_t)PyList_Size(list);
-    const grebe_iterable **its = PyMem_Calloc(*n + 1, sizeof *its);
-    for (size_t i = 0; its != NULL && i < *n; i++) {
-        PyObject *item = PyList_GetItem(list, (Py_ssize_t)i);
-        if (!PyObject_TypeCheck(item, (PyTypeObject *)core.iterable_class)) {
-            PyErr_Format(PyExc_TypeError, "expected a stream, found %R", item);
-            PyMem_Free((void *)its);
-            return NULL;
-        }
-        its[i] = of(item);
-    }
-    return its;
-}
-
-/* iterable_concatenate([handle, …], axis) */
-PyObject *core_iterable_concatenate(PyObject *self, PyObject *args)
-{
-    PyObject *list = NULL;
-    int axis = 0;
-    size_t n = 0;
-    grebe_error err = GREBE_ERROR_INIT;
-    grebe_iterable *out = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &list, &axis)) {
-        return NULL;
-    }
-    const grebe_iterable **its = take_iterables(list, &n);
-    if (its == NULL) {
-        return NULL;
-    }
-    grebe_status st = grebe_iterable_concatenate(its, n, axis, &out, &err);
-    PyMem_Free((void *)its);
-    return give(st, &out, &err);
-}
-
-/* iterable_interleave([handle, …], probabilities or None, seed, stop) */
-PyObject *core_iterable_interleave(PyObject *self, PyObject *args)
-{
-    PyObject *list = NULL, *weights = NULL, *words = NULL;
-    int stop = 0;
-    size_t n = 0;
-    grebe_seed seed;
-    Py_buffer view = { 0 };
-    grebe_error err = GREBE_ERROR_INIT;
-    grebe_iterable *out = NULL;
-    grebe_status st = GREBE_EINVAL;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "O!OOi", &PyList_Type, &list, &weights, &words, &stop) || core_seed(words, &seed) != 0 ||
-        (weights != Py_None && PyObject_GetBuffer(weights, &view, PyBUF_C_CONTIGUOUS) != 0)) {
-        return NULL;
-    }
-    const grebe_iterable **its = take_iterables(list, &n);
-    if (its != NULL && weights != Py_None && view.len != (Py_ssize_t)(n * sizeof(double))) {
-        PyErr_Format(PyExc_ValueError, "probabilities: expected %zu, one for each stream, found %zd", n, view.len / 8);
-    } else if (its != NULL) {
-        st = grebe_iterable_interleave(its, n, weights != Py_None ? view.buf : NULL, seed, (grebe_stop)stop, &out, &err);
-    }
-    if (weights != Py_None) {
-        PyBuffer_Release(&view);
-    }
-    PyMem_Free((void *)its);
-    return PyErr_Occurred() ? NULL : give(st, &out, &err);
 }
 
 /* ---- steps ---- */
