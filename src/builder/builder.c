@@ -116,12 +116,10 @@ grebe_status builder_option_text(const struct builder_base *b, const char *name,
 
 /* ---- life ---- */
 
-grebe_status builder_base_init(struct builder_base *b, grebe_context *ctx, const struct builder_kind *kind,
-                               const struct builder_ops *ops, const struct builder_request *request, grebe_error *err)
+/* The head filled in: store, call, features as given. */
+static grebe_status set_up_base(struct builder_base *b, const struct builder_request *request, grebe_error *err)
 {
-    b->b.ops = ops;
-    b->b.kind = kind;
-    b->b.ctx = ctx;
+    grebe_context *ctx = b->b.ctx;
     b->request = request;
     b->call = call_options_resolve(ctx, request->call);
     grebe_status st = io_local_new(ctx, &b->store, err);
@@ -134,13 +132,13 @@ grebe_status builder_base_init(struct builder_base *b, grebe_context *ctx, const
     return st;
 }
 
-void builder_base_release(struct builder_base *b)
+void builder_base_free(struct builder *b)
 {
-    schema_release(&b->storage);
-    features_free(b->b.features);
-    b->b.features = NULL;
-    io_store_free(b->store);
-    b->store = NULL;
+    struct builder_base *base = (struct builder_base *)b;
+    schema_release(&base->storage);
+    features_free(b->features);
+    io_store_free(base->store);
+    mem_free(b->ctx->a, b, b->kind->size);
 }
 
 void builder_use_store(struct builder *b, struct io_store *store)
@@ -171,7 +169,22 @@ grebe_status builder_open(grebe_context *ctx, const struct builder_kind *kind, c
 {
     *out = NULL;
     grebe_status st = check_options(kind, request->options, err);
-    return st == GREBE_OK ? kind->open(ctx, request, out, err) : st;
+    if (st != GREBE_OK) {
+        return st;
+    }
+    struct builder *b = mem_alloc_zero(ctx->a, kind->size);
+    if (b == NULL) {
+        return mem_fail(err, kind->size, "a builder");
+    }
+    *b = (struct builder){ .ops = kind->ops, .kind = kind, .ctx = ctx };
+    st = set_up_base((struct builder_base *)b, request, err);
+    st = st == GREBE_OK && kind->set_up != NULL ? kind->set_up(b, err) : st;
+    if (st != GREBE_OK) {
+        builder_free(b);
+        return st;
+    }
+    *out = b;
+    return GREBE_OK;
 }
 
 grebe_status builder_infer(struct builder *b, grebe_error *err)

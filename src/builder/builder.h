@@ -29,6 +29,7 @@ struct builder_request {
 };
 
 struct builder;
+struct builder_base; /* what all loaders begin with: builder_internal.h */
 
 /** Where a shard is read from: rows before it, and a place of the format's own (bytes, row group, batch). {0, 0}: the start. */
 struct shard_place {
@@ -57,7 +58,10 @@ struct builder_kind {
     const char *const *options;    /* names that it takes, NULL-ended */
     bool is_metadata_filtered;     /* folder modules: metadata files are among the data files */
     bool knows_features;           /* before rows are read (json, parquet, arrow): decides the unit of shuffling */
-    grebe_status (*open)(grebe_context *ctx, const struct builder_request *request, struct builder **out, grebe_error *err);
+    size_t size; /* of its builder, which begins with a struct builder_base */
+    const struct builder_ops *ops;
+    /** What its options ask for; what comes before is zero. Also when it fails, ops->free is called. NULL: no options, all zero. */
+    grebe_status (*set_up)(struct builder *b, grebe_error *err);
 };
 
 /** Head of every builder. */
@@ -70,6 +74,9 @@ struct builder_ops {
     grebe_status (*read)(struct builder *b, size_t split, size_t file, int64_t part, struct shard_place place,
                          struct shard_reader *out, grebe_error *err);
     void (*free)(struct builder *b);
+    /** Rows of one unit, a file or a member of a zip archive, from a place on: for builder_read_units. NULL: no kind of units. */
+    grebe_status (*open_unit)(struct builder_base *b, struct region *bytes, const char *name, struct shard_place place,
+                              struct shard_reader *out, grebe_error *err);
 };
 struct builder {
     const struct builder_ops *ops;

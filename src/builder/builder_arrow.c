@@ -169,14 +169,6 @@ out:
     return st;
 }
 
-static grebe_status arrow_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
-                               struct shard_reader *out, grebe_error *err)
-{
-    struct arrow_builder *b = (struct arrow_builder *)base;
-    (void)part;
-    return builder_units_read(&b->base, builder_path(&b->base, split, file), open_unit, place, out, err);
-}
-
 /* ---- the builder ---- */
 
 static grebe_status see_file(struct arrow_builder *b, const char *path, struct ArrowSchema *schema, grebe_error *err)
@@ -227,30 +219,7 @@ out:
     return st;
 }
 
-static void arrow_free(struct builder *base)
-{
-    struct arrow_builder *b = (struct arrow_builder *)base;
-    builder_base_release(&b->base);
-    mem_free(base->ctx->a, b, sizeof *b);
-}
-
-static const struct builder_ops arrow_ops = { arrow_infer, builder_one_part, arrow_read, arrow_free };
-
-static grebe_status arrow_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                               grebe_error *err)
-{
-    struct arrow_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    grebe_status st = builder_base_init(&b->base, ctx, &builder_arrow, &arrow_ops, request, err);
-    if (st != GREBE_OK) {
-        arrow_free(&b->base.b);
-        return st;
-    }
-    *out = &b->base.b;
-    return GREBE_OK;
-}
+static const struct builder_ops arrow_ops = { arrow_infer, builder_one_part, builder_read_units, builder_base_free, open_unit };
 
 static const char *const arrow_extensions[] = { ".arrow", NULL };
 static const char *const arrow_options[] = { "features", NULL };
@@ -259,4 +228,5 @@ const struct builder_kind builder_arrow = { .name = "arrow",
                                             .extensions = arrow_extensions,
                                             .options = arrow_options,
                                             .knows_features = true,
-                                            .open = arrow_open };
+                                            .size = sizeof(struct arrow_builder),
+                                            .ops = &arrow_ops };

@@ -243,13 +243,7 @@ static grebe_status open_unit(struct builder_base *base, struct region *bytes, c
         text_builder_init(&r->lists[i], a, TEXT_BUILDER_LIST, 0);
         text_builder_init(&r->words[i], a, TEXT_BUILDER_TEXT, 0);
     }
-    GREBE_TRY(builder_text_reader(base, &b->encoding, bytes, name, &r->reader, &r->is_plain, err));
-    if (place.at > 0 && (!r->is_plain || place.at > r->reader.end)) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in the file, found byte %llu", name,
-                        (unsigned long long)place.at);
-        goto out;
-    }
-    text_reader_skip(&r->reader, (size_t)place.at);
+    GREBE_TRY(builder_text_reader(base, &b->encoding, bytes, name, place.at, &r->reader, &r->is_plain, err));
     *out = (struct shard_reader){ &conll_rows_ops, r };
     r = NULL;
 out:
@@ -259,25 +253,16 @@ out:
     return st;
 }
 
-static grebe_status conll_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
-                               struct shard_reader *out, grebe_error *err)
-{
-    struct conll_builder *b = (struct conll_builder *)base;
-    (void)part;
-    return builder_units_read(&b->base, builder_path(&b->base, split, file), open_unit, place, out, err);
-}
-
 /* ---- the builder ---- */
 
 static void conll_free(struct builder *base)
 {
     struct conll_builder *b = (struct conll_builder *)base;
-    builder_base_release(&b->base);
     mem_free(base->ctx->a, b->names, b->n * sizeof *b->names);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops conll_ops = { NULL, builder_one_part, conll_read, conll_free };
+static const struct builder_ops conll_ops = { NULL, builder_one_part, builder_read_units, conll_free, open_unit };
 
 static grebe_status read_names(struct conll_builder *b, grebe_error *err)
 {
@@ -304,20 +289,14 @@ static grebe_status read_names(struct conll_builder *b, grebe_error *err)
     return GREBE_OK;
 }
 
-static grebe_status conll_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                               grebe_error *err)
+static grebe_status conll_set_up(struct builder *base, grebe_error *err)
 {
     enum { BLOCK_BYTES = 1 << 20 };
+    struct conll_builder *b = (struct conll_builder *)base;
     struct ArrowSchema schema = { 0 };
     bool is_skipped = true;
     grebe_status st = GREBE_OK;
-    struct conll_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->base.b.ctx = ctx;
     b->base.block_bytes = BLOCK_BYTES;
-    GREBE_TRY(builder_base_init(&b->base, ctx, &builder_conll, &conll_ops, request, err));
     GREBE_TRY(builder_encoding_options(&b->base, &b->encoding, err));
     GREBE_TRY(builder_option_text(&b->base, "delimiter", &b->delimiter, err));
     GREBE_TRY(builder_option_text(&b->base, "comment_prefix", &b->comment, err));
@@ -329,16 +308,11 @@ static grebe_status conll_open(grebe_context *ctx, const struct builder_request 
     }
     GREBE_TRY(read_names(b, err));
     if (!b->base.is_given) {
-        GREBE_TRY(builder_text_schema(ctx->a, b->names, b->n, "+l", &schema, err));
+        GREBE_TRY(builder_text_schema(base->ctx->a, b->names, b->n, "+l", &schema, err));
         GREBE_TRY(builder_set_schema(&b->base, &schema, false, err));
     }
-    *out = &b->base.b;
-    b = NULL;
 out:
     schema_release(&schema);
-    if (b != NULL) {
-        conll_free(&b->base.b);
-    }
     return st;
 }
 
@@ -347,4 +321,6 @@ static const char *const conll_options[] = { "features", "column_names", "delimi
                                              "skip_docstart", "comment_prefix", NULL };
 
 const struct builder_kind builder_conll = { .name = "conll", .extensions = conll_extensions, .options = conll_options,
-                                            .open = conll_open };
+                                            .size = sizeof(struct conll_builder),
+                                            .ops = &conll_ops,
+                                            .set_up = conll_set_up };

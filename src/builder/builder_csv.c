@@ -64,14 +64,6 @@ static grebe_status open_unit(struct builder_base *base, struct region *bytes, c
     return GREBE_OK;
 }
 
-static grebe_status csv_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
-                             struct shard_reader *out, grebe_error *err)
-{
-    struct csv_builder *b = (struct csv_builder *)base;
-    (void)part;
-    return builder_units_read(&b->base, builder_path(&b->base, split, file), open_unit, place, out, err);
-}
-
 /* ---- types ---- */
 
 /* Columns found, and which of them had no value yet: their type is a guess. */
@@ -200,29 +192,17 @@ out:
 static void csv_free(struct builder *base)
 {
     struct csv_builder *b = (struct csv_builder *)base;
-    builder_base_release(&b->base);
     arena_release(&b->arena);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops csv_ops = { csv_infer, builder_one_part, csv_read, csv_free };
+static const struct builder_ops csv_ops = { csv_infer, builder_one_part, builder_read_units, csv_free, open_unit };
 
-static grebe_status csv_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                             grebe_error *err)
+static grebe_status csv_set_up(struct builder *base, grebe_error *err)
 {
-    struct csv_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->arena = ARENA_INIT(ctx->a);
-    grebe_status st = builder_base_init(&b->base, ctx, &builder_csv, &csv_ops, request, err);
-    st = st == GREBE_OK ? csv_read_options(&b->base, &b->arena, &b->options, err) : st;
-    if (st != GREBE_OK) {
-        csv_free(&b->base.b);
-        return st;
-    }
-    *out = &b->base.b;
-    return GREBE_OK;
+    struct csv_builder *b = (struct csv_builder *)base;
+    b->arena = ARENA_INIT(base->ctx->a);
+    return csv_read_options(&b->base, &b->arena, &b->options, err);
 }
 
 static const char *const csv_extensions[] = { ".csv", ".tsv", NULL };
@@ -237,4 +217,6 @@ static const char *const csv_option_names[] = {
 const struct builder_kind builder_csv = { .name = "csv",
                                           .extensions = csv_extensions,
                                           .options = csv_option_names,
-                                          .open = csv_open };
+                                          .size = sizeof(struct csv_builder),
+                                          .ops = &csv_ops,
+                                          .set_up = csv_set_up };

@@ -398,7 +398,7 @@ grebe_status csv_file_open(struct builder_base *b, const struct csv_options *o, 
     f->chunk = (struct csv_chunk){ NULL, BUF_INIT(a), BUF_INIT(a), BUF_INIT(a) };
     f->row = place.row;
     f->n_rows = o->n_rows;
-    GREBE_TRY(builder_text_reader(b, &o->encoding, bytes, name, &f->reader, &f->is_plain, err));
+    GREBE_TRY(builder_text_reader(b, &o->encoding, bytes, name, 0, &f->reader, &f->is_plain, err));
     f->is_plain = f->is_plain && o->skip_list == NULL; /* lines are counted from the start */
     GREBE_TRY(text_reader_fill(&f->reader, FILL_BYTES, err));
     if (f->reader.end - f->reader.at >= 3 && memcmp(f->reader.data + f->reader.at, "\xef\xbb\xbf", 3) == 0) {

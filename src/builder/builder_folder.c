@@ -359,27 +359,22 @@ static void folder_free(struct builder *base)
     struct folder_builder *b = (struct folder_builder *)base;
     builder_free(b->inner);
     io_store_free(b->memory);
-    builder_base_release(&b->base);
     buf_release(&b->where);
     arena_release(&b->arena);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops folder_ops = { NULL, builder_one_part, folder_read, folder_free };
+static const struct builder_ops folder_ops = { NULL, builder_one_part, folder_read, folder_free, NULL };
 
-static grebe_status folder_open(grebe_context *ctx, const struct builder_request *request, const struct folder_media *media,
-                                struct builder **out, grebe_error *err)
+static grebe_status folder_set_up(struct builder *base, grebe_error *err)
 {
+    struct folder_builder *b = (struct folder_builder *)base;
     grebe_status st = GREBE_OK;
-    struct folder_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->base.b.ctx = ctx;
-    b->media = media;
-    b->arena = ARENA_INIT(ctx->a);
-    b->where = BUF_INIT(ctx->a);
-    GREBE_TRY(builder_base_init(&b->base, ctx, media->kind, &folder_ops, request, err));
+    b->media = base->kind == &builder_imagefolder   ? &folder_image
+               : base->kind == &builder_audiofolder ? &folder_audio
+                                                    : &folder_video;
+    b->arena = ARENA_INIT(base->ctx->a);
+    b->where = BUF_INIT(base->ctx->a);
     GREBE_TRY(folder_scan(b, err));
     const struct json_value *filters = builder_option_set(&b->base, "filters");
     if (filters != NULL) {
@@ -396,33 +391,13 @@ static grebe_status folder_open(grebe_context *ctx, const struct builder_request
     } else if (!b->base.is_given) {
         GREBE_TRY(set_features(b, err));
     }
-    *out = &b->base.b;
-    b = NULL;
 out:
-    if (b != NULL) {
-        folder_free(&b->base.b);
-    }
     return st;
 }
 
-static grebe_status image_open(grebe_context *ctx, const struct builder_request *r, struct builder **out, grebe_error *err)
-{
-    return folder_open(ctx, r, &folder_image, out, err);
-}
-
-static grebe_status audio_open(grebe_context *ctx, const struct builder_request *r, struct builder **out, grebe_error *err)
-{
-    return folder_open(ctx, r, &folder_audio, out, err);
-}
-
-static grebe_status video_open(grebe_context *ctx, const struct builder_request *r, struct builder **out, grebe_error *err)
-{
-    return folder_open(ctx, r, &folder_video, out, err);
-}
-
-const struct folder_media folder_image = { &builder_imagefolder, "image", "Image" };
-const struct folder_media folder_audio = { &builder_audiofolder, "audio", "Audio" };
-const struct folder_media folder_video = { &builder_videofolder, "video", "Video" };
+const struct folder_media folder_image = { "image", "Image" };
+const struct folder_media folder_audio = { "audio", "Audio" };
+const struct folder_media folder_video = { "video", "Video" };
 
 static const char *const folder_options[] = { "features", "drop_labels", "drop_metadata", "metadata_filenames", "filters",
                                               "decode_num_threads", NULL };
@@ -443,16 +418,22 @@ const struct builder_kind builder_imagefolder = { .name = "imagefolder",
                                                   .options = folder_options,
                                                   .is_metadata_filtered = true,
                                                   .knows_features = true,
-                                                  .open = image_open };
+                                                  .size = sizeof(struct folder_builder),
+                                                  .ops = &folder_ops,
+                                                  .set_up = folder_set_up };
 const struct builder_kind builder_audiofolder = { .name = "audiofolder",
                                                   .extensions = audio_extensions,
                                                   .options = folder_options,
                                                   .is_metadata_filtered = true,
                                                   .knows_features = true,
-                                                  .open = audio_open };
+                                                  .size = sizeof(struct folder_builder),
+                                                  .ops = &folder_ops,
+                                                  .set_up = folder_set_up };
 const struct builder_kind builder_videofolder = { .name = "videofolder",
                                                   .extensions = video_extensions,
                                                   .options = folder_options,
                                                   .is_metadata_filtered = true,
                                                   .knows_features = true,
-                                                  .open = video_open };
+                                                  .size = sizeof(struct folder_builder),
+                                                  .ops = &folder_ops,
+                                                  .set_up = folder_set_up };

@@ -11,7 +11,6 @@
 #include "expr/expr.h"
 
 struct folder_media {
-    const struct builder_kind *kind;
     const char *column, *type; /* "image", "Image" */
 };
 

@@ -209,7 +209,6 @@ void builder_units_close(struct builder_units *u)
 
 struct units_reader {
     struct builder_units units;
-    builder_unit_fn open;
     struct shard_reader unit;  /* of units[at]; no ops: none is open */
     struct shard_place start;  /* of the first unit that is opened */
     size_t at;
@@ -224,7 +223,7 @@ static grebe_status units_next(void *self, struct ArrowSchema *schema, struct Ar
             struct region *bytes = NULL;
             const char *name = NULL;
             grebe_status st = builder_units_get(&r->units, r->at, &bytes, &name, err);
-            st = st == GREBE_OK ? r->open(r->units.b, bytes, name, r->start, &r->unit, err) : st;
+            st = st == GREBE_OK ? r->units.b->b.ops->open_unit(r->units.b, bytes, name, r->start, &r->unit, err) : st;
             region_drop(bytes);
             if (st != GREBE_OK) {
                 return st;
@@ -269,9 +268,12 @@ static void units_free(void *self)
 
 static const struct shard_reader_ops units_ops = { units_next, units_place, units_next_row, units_free, NULL };
 
-grebe_status builder_units_read(struct builder_base *b, const char *path, builder_unit_fn open, struct shard_place place,
+grebe_status builder_read_units(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
                                 struct shard_reader *out, grebe_error *err)
 {
+    struct builder_base *b = (struct builder_base *)base;
+    const char *path = builder_path(b, split, file);
+    (void)part;
     struct units_reader *r = mem_alloc_zero(b->b.ctx->a, sizeof *r);
     if (r == NULL) {
         return mem_fail(err, sizeof *r, path);
@@ -286,7 +288,6 @@ grebe_status builder_units_read(struct builder_base *b, const char *path, builde
         mem_free(b->b.ctx->a, r, sizeof *r);
         return st;
     }
-    r->open = open;
     if (r->units.zip != NULL) {
         r->at = (size_t)place.at;
         r->base = place.row;

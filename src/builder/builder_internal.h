@@ -21,11 +21,8 @@ struct builder_base {
 extern const struct builder_kind builder_csv, builder_json, builder_text, builder_parquet, builder_arrow, builder_conll,
     builder_xml, builder_imagefolder, builder_audiofolder, builder_videofolder, builder_webdataset;
 
-/** The head filled in: store, call, features as given. */
-grebe_status builder_base_init(struct builder_base *b, grebe_context *ctx, const struct builder_kind *kind,
-                               const struct builder_ops *ops, const struct builder_request *request, grebe_error *err);
-/** All but the memory of the struct itself. */
-void builder_base_release(struct builder_base *b);
+/** As builder_ops.free: the head, and the memory of the whole. The last thing that the free of a kind does. */
+void builder_base_free(struct builder *b);
 
 /** Files come from this store, which is taken over, and not from the machine's disk. */
 void builder_use_store(struct builder *b, struct io_store *store);
@@ -65,11 +62,8 @@ grebe_status builder_units_get(struct builder_units *u, size_t i, struct region 
                                grebe_error *err);
 void builder_units_close(struct builder_units *u);
 
-/** Rows of one unit from a place on. */
-typedef grebe_status (*builder_unit_fn)(struct builder_base *b, struct region *bytes, const char *name,
-                                        struct shard_place place, struct shard_reader *out, grebe_error *err);
-/** The rows of all units of a file. */
-grebe_status builder_units_read(struct builder_base *b, const char *path, builder_unit_fn open, struct shard_place place,
+/** As builder_ops.read: the rows of all units of a file, by builder_ops.open_unit. */
+grebe_status builder_read_units(struct builder *b, size_t split, size_t file, int64_t part, struct shard_place place,
                                 struct shard_reader *out, grebe_error *err);
 /** As builder_ops.parts_of_file: none. */
 grebe_status builder_one_part(struct builder *b, size_t split, size_t file, int64_t *n, grebe_error *err);

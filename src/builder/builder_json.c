@@ -128,27 +128,26 @@ static grebe_status json_builder_infer(struct builder *base, grebe_error *err)
 static grebe_status json_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
                               struct shard_reader *out, grebe_error *err)
 {
-    struct json_builder *b = (struct json_builder *)base;
-    (void)part;
-    grebe_status st = json_infer(b, err);
-    return st == GREBE_OK
-               ? builder_units_read(&b->base, builder_path(&b->base, split, file), json_rows_open, place, out, err)
-               : st;
+    grebe_status st = json_infer((struct json_builder *)base, err);
+    return st == GREBE_OK ? builder_read_units(base, split, file, part, place, out, err) : st;
 }
 
 static void json_free(struct builder *base)
 {
     struct json_builder *b = (struct json_builder *)base;
-    builder_base_release(&b->base);
     arena_release(&b->arena);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops json_ops = { json_builder_infer, builder_one_part, json_read, json_free };
+static const struct builder_ops json_ops = { json_builder_infer, builder_one_part, json_read, json_free, json_rows_open };
 
-static grebe_status read_options(struct json_builder *b, grebe_error *err)
+static grebe_status json_set_up(struct builder *base, grebe_error *err)
 {
+    struct json_builder *b = (struct json_builder *)base;
     grebe_status st = GREBE_OK;
+    b->arena = ARENA_INIT(base->ctx->a);
+    b->chunk_bytes = CHUNK_BYTES;
+    json_shape_init(&b->shape);
     const struct json_value *mixed = builder_option(&b->base, "on_mixed_types");
     GREBE_TRY(builder_option_text(&b->base, "field", &b->field, err));
     GREBE_TRY(builder_option_text(&b->base, "encoding", &b->encoding, err));
@@ -172,26 +171,6 @@ out:
     return st;
 }
 
-static grebe_status json_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                              grebe_error *err)
-{
-    struct json_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->arena = ARENA_INIT(ctx->a);
-    b->chunk_bytes = CHUNK_BYTES;
-    json_shape_init(&b->shape);
-    grebe_status st = builder_base_init(&b->base, ctx, &builder_json, &json_ops, request, err);
-    st = st == GREBE_OK ? read_options(b, err) : st;
-    if (st != GREBE_OK) {
-        json_free(&b->base.b);
-        return st;
-    }
-    *out = &b->base.b;
-    return GREBE_OK;
-}
-
 static const char *const json_extensions[] = { ".json", ".jsonl", ".ndjson", NULL };
 static const char *const json_options[] = {
     "features",           "encoding",       "encoding_errors",    "field", "use_threads", "block_size", "chunksize",
@@ -202,4 +181,6 @@ const struct builder_kind builder_json = { .name = "json",
                                            .extensions = json_extensions,
                                            .options = json_options,
                                            .knows_features = true,
-                                           .open = json_open };
+                                           .size = sizeof(struct json_builder),
+                                           .ops = &json_ops,
+                                           .set_up = json_set_up };

@@ -475,16 +475,17 @@ static grebe_status parquet_parts(struct builder *base, size_t split, size_t fil
 static void parquet_free(struct builder *base)
 {
     struct parquet_builder *b = (struct parquet_builder *)base;
-    builder_base_release(&b->base);
     buf_release(&b->where);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops parquet_ops = { parquet_infer, parquet_parts, parquet_read, parquet_free };
+static const struct builder_ops parquet_ops = { parquet_infer, parquet_parts, parquet_read, parquet_free, NULL };
 
-static grebe_status read_options(struct parquet_builder *b, grebe_error *err)
+static grebe_status parquet_set_up(struct builder *base, grebe_error *err)
 {
+    struct parquet_builder *b = (struct parquet_builder *)base;
     grebe_status st = GREBE_OK;
+    b->where = BUF_INIT(base->ctx->a);
     const char *bad = "error";
     const struct json_value *filters = builder_option_set(&b->base, "filters");
     b->columns = builder_option_set(&b->base, "columns");
@@ -522,24 +523,6 @@ out:
     return st;
 }
 
-static grebe_status parquet_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                                 grebe_error *err)
-{
-    struct parquet_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->where = BUF_INIT(ctx->a);
-    grebe_status st = builder_base_init(&b->base, ctx, &builder_parquet, &parquet_ops, request, err);
-    st = st == GREBE_OK ? read_options(b, err) : st;
-    if (st != GREBE_OK) {
-        parquet_free(&b->base.b);
-        return st;
-    }
-    *out = &b->base.b;
-    return GREBE_OK;
-}
-
 static const char *const parquet_extensions[] = { ".parquet", ".geoparquet", ".gpq", NULL };
 static const char *const parquet_options[] = { "columns", "batch_size", "filters", "features", "on_bad_files",
                                                "fragment_scan_options", NULL };
@@ -548,4 +531,6 @@ const struct builder_kind builder_parquet = { .name = "parquet",
                                               .extensions = parquet_extensions,
                                               .options = parquet_options,
                                               .knows_features = true,
-                                              .open = parquet_open };
+                                              .size = sizeof(struct parquet_builder),
+                                              .ops = &parquet_ops,
+                                              .set_up = parquet_set_up };

@@ -29,7 +29,7 @@ grebe_status builder_encoding_options(const struct builder_base *b, struct build
 }
 
 grebe_status builder_text_reader(struct builder_base *b, const struct builder_encoding *e, struct region *bytes,
-                                 const char *name, struct text_reader *out, bool *is_plain, grebe_error *err)
+                                 const char *name, uint64_t at, struct text_reader *out, bool *is_plain, grebe_error *err)
 {
     struct region *content = NULL, *text = NULL;
     struct text_input in = { .name = name, .map = bytes, .call = b->request->call };
@@ -45,8 +45,13 @@ grebe_status builder_text_reader(struct builder_base *b, const struct builder_en
         }
         in.map = text;
     }
-    st = text_reader_init(out, b->b.ctx, &in, err);
+    GREBE_TRY(text_reader_init(out, b->b.ctx, &in, err));
     *is_plain = *is_plain && out->codec == NULL;
+    if (at > 0 && (!*is_plain || at > out->end)) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in the file, found byte %llu", name, (unsigned long long)at);
+        goto out;
+    }
+    text_reader_skip(out, (size_t)at);
 out:
     region_drop(content);
     region_drop(text);
@@ -272,40 +277,18 @@ static grebe_status open_unit(struct builder_base *base, struct region *bytes, c
     r->b = b;
     r->row = place.row;
     r->scratch = BUF_INIT(base->b.ctx->a);
-    grebe_status st = builder_text_reader(base, &b->encoding, bytes, name, &r->reader, &r->is_plain, err);
-    if (st == GREBE_OK && place.at > 0 && (!r->is_plain || place.at > r->reader.end)) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a place in the file, found byte %llu", name,
-                        (unsigned long long)place.at);
-    }
+    grebe_status st = builder_text_reader(base, &b->encoding, bytes, name, place.at, &r->reader, &r->is_plain, err);
     if (st != GREBE_OK) {
         text_rows_free(r);
         return st;
-    }
-    if (place.at > 0) {
-        text_reader_skip(&r->reader, (size_t)place.at);
     }
     *out = (struct shard_reader){ &text_rows_ops, r };
     return GREBE_OK;
 }
 
-static grebe_status text_read(struct builder *base, size_t split, size_t file, int64_t part, struct shard_place place,
-                              struct shard_reader *out, grebe_error *err)
-{
-    struct text_file_builder *b = (struct text_file_builder *)base;
-    (void)part;
-    return builder_units_read(&b->base, builder_path(&b->base, split, file), open_unit, place, out, err);
-}
-
 /* ---- the builder ---- */
 
-static void text_free(struct builder *base)
-{
-    struct text_file_builder *b = (struct text_file_builder *)base;
-    builder_base_release(&b->base);
-    mem_free(base->ctx->a, b, sizeof *b);
-}
-
-static const struct builder_ops text_ops = { NULL, builder_one_part, text_read, text_free };
+static const struct builder_ops text_ops = { NULL, builder_one_part, builder_read_units, builder_base_free, open_unit };
 
 static grebe_status text_options_of(struct text_file_builder *b, grebe_error *err)
 {
@@ -328,50 +311,26 @@ out:
     return st;
 }
 
-static grebe_status open_kind(grebe_context *ctx, const struct builder_request *request, const struct builder_kind *kind,
-                              const char *column, enum sample sample, struct builder **out, grebe_error *err)
+static grebe_status text_set_up(struct builder *base, grebe_error *err)
 {
+    struct text_file_builder *b = (struct text_file_builder *)base;
     struct ArrowSchema schema = { 0 };
     grebe_status st = GREBE_OK;
-    struct text_file_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->sample = sample;
-    b->column = column;
-    GREBE_TRY(builder_base_init(&b->base, ctx, kind, &text_ops, request, err));
+    b->column = base->kind->name;
+    b->sample = base->kind == &builder_xml ? BY_DOCUMENT : BY_LINE;
     GREBE_TRY(text_options_of(b, err));
     if (!b->base.is_given) {
-        GREBE_TRY(builder_text_schema(ctx->a, &b->column, 1, "u", &schema, err));
+        GREBE_TRY(builder_text_schema(base->ctx->a, &b->column, 1, "u", &schema, err));
         GREBE_TRY(builder_set_schema(&b->base, &schema, false, err));
-    } else if (b->base.b.features->top.n_fields != 1) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected features of one column, found %zu", kind->name,
-                        b->base.b.features->top.n_fields);
-        goto out;
+    } else if (base->features->top.n_fields != 1) {
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected features of one column, found %zu", base->kind->name,
+                        base->features->top.n_fields);
     } else {
-        b->column = b->base.b.features->top.fields[0].name;
+        b->column = base->features->top.fields[0].name;
     }
-    *out = &b->base.b;
-    b = NULL;
 out:
     schema_release(&schema);
-    if (b != NULL) {
-        b->base.b.ctx = ctx;
-        text_free(&b->base.b);
-    }
     return st;
-}
-
-static grebe_status text_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                              grebe_error *err)
-{
-    return open_kind(ctx, request, &builder_text, "text", BY_LINE, out, err);
-}
-
-static grebe_status xml_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                             grebe_error *err)
-{
-    return open_kind(ctx, request, &builder_xml, "xml", BY_DOCUMENT, out, err);
 }
 
 static const char *const text_extensions[] = { ".txt", NULL };
@@ -381,6 +340,6 @@ static const char *const xml_extensions[] = { ".xml", NULL };
 static const char *const xml_options[] = { "features", "encoding", "encoding_errors", NULL };
 
 const struct builder_kind builder_text = { .name = "text", .extensions = text_extensions, .options = text_options,
-                                           .open = text_open };
+                                           .size = sizeof(struct text_file_builder), .ops = &text_ops, .set_up = text_set_up };
 const struct builder_kind builder_xml = { .name = "xml", .extensions = xml_extensions, .options = xml_options,
-                                          .open = xml_open };
+                                          .size = sizeof(struct text_file_builder), .ops = &text_ops, .set_up = text_set_up };

@@ -14,12 +14,13 @@ struct builder_encoding {
 grebe_status builder_encoding_options(const struct builder_base *b, struct builder_encoding *out, grebe_error *err);
 
 /**
- * Text of a unit. Places are bytes of the file only where nothing has to be expanded or decoded.
+ * Text of a unit from a byte on. Places are bytes of the file only where nothing has to be expanded or decoded.
  *
- * @param is_plain Written.
+ * @param is_plain Written: whether places are bytes.
+ * @return GREBE_EINVAL when `at` is not 0 and no place of the file.
  */
 grebe_status builder_text_reader(struct builder_base *b, const struct builder_encoding *e, struct region *bytes,
-                                 const char *name, struct text_reader *out, bool *is_plain, grebe_error *err);
+                                 const char *name, uint64_t at, struct text_reader *out, bool *is_plain, grebe_error *err);
 /** GREBE_ECORRUPT with the place of what is no UTF-8. */
 grebe_status builder_text_check(const char *name, const struct text_block *block, grebe_error *err);
 

@@ -281,31 +281,18 @@ static grebe_status webdataset_read(struct builder *base, size_t split, size_t f
 static void webdataset_free(struct builder *base)
 {
     struct webdataset_builder *b = (struct webdataset_builder *)base;
-    builder_base_release(&b->base);
     arena_release(&b->arena);
-    mem_free(base->ctx->a, b, sizeof *b);
+    builder_base_free(base);
 }
 
-static const struct builder_ops webdataset_ops = { webdataset_infer, builder_one_part, webdataset_read, webdataset_free };
+static const struct builder_ops webdataset_ops = { webdataset_infer, builder_one_part, webdataset_read, webdataset_free, NULL };
 
-static grebe_status webdataset_open(grebe_context *ctx, const struct builder_request *request, struct builder **out,
-                                    grebe_error *err)
+static grebe_status webdataset_set_up(struct builder *base, grebe_error *err)
 {
-    struct webdataset_builder *b = mem_alloc_zero(ctx->a, sizeof *b);
-    if (b == NULL) {
-        return mem_fail(err, sizeof *b, "a builder");
-    }
-    b->arena = ARENA_INIT(ctx->a);
-    grebe_status st = builder_base_init(&b->base, ctx, &builder_webdataset, &webdataset_ops, request, err);
-    if (st == GREBE_OK && b->base.is_given) { /* nobody asks for the features then, and readers may be on many threads */
-        st = webdataset_infer(&b->base.b, err);
-    }
-    if (st != GREBE_OK) {
-        webdataset_free(&b->base.b);
-        return st;
-    }
-    *out = &b->base.b;
-    return GREBE_OK;
+    struct webdataset_builder *b = (struct webdataset_builder *)base;
+    b->arena = ARENA_INIT(base->ctx->a);
+    /* with given features nobody asks for them, and readers may be on many threads */
+    return b->base.is_given ? webdataset_infer(base, err) : GREBE_OK;
 }
 
 static const char *const webdataset_extensions[] = { ".tar", NULL };
@@ -315,4 +302,6 @@ const struct builder_kind builder_webdataset = { .name = "webdataset",
                                                  .extensions = webdataset_extensions,
                                                  .options = webdataset_options,
                                                  .knows_features = true,
-                                                 .open = webdataset_open };
+                                                 .size = sizeof(struct webdataset_builder),
+                                                 .ops = &webdataset_ops,
+                                                 .set_up = webdataset_set_up };

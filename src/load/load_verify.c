@@ -159,7 +159,7 @@ static void verified_free(struct builder *b)
     mem_free(b->ctx->a, v, sizeof *v);
 }
 
-static const struct builder_ops verified_ops = { NULL, verified_parts, verified_read, verified_free };
+static const struct builder_ops verified_ops = { NULL, verified_parts, verified_read, verified_free, NULL };
 
 static grebe_status make_counters(const struct load_plan *p, struct arena *ar, int64_t ***out, grebe_error *err)
 {
