@@ -11,7 +11,7 @@ import argparse, json, os, sys, time
 
 sys.path.insert(0, os.path.dirname(__file__))
 import numpy as np
-import ann
+import ann_sets
 
 
 def main():
@@ -22,7 +22,7 @@ def main():
     p.add_argument("--queries", type=int, default=300)
     a = p.parse_args()
     import grebe.ann
-    d = ann.Data(a.work, a.set, a.queries)
+    d = ann_sets.Data(a.work, a.set, a.queries)
     rng = np.random.default_rng(5)
     options = {"graph": dict(quant="sq8"), "hnsw": {}, "ivf": dict(lists=1024, quant="sq8")}
     flat = grebe.ann.Index("flat", d.metric).build(d.train)

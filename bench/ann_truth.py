@@ -11,7 +11,7 @@ import argparse, json, time
 
 import numpy as np
 
-import ann
+import ann_sets
 
 
 def main():
@@ -24,7 +24,7 @@ def main():
     import grebe.ann
     faiss.omp_set_num_threads(a.threads)
     grebe.set_threads(a.threads)
-    x = np.ascontiguousarray(ann.glove()[:110_000], dtype=np.float32)
+    x = np.ascontiguousarray(ann_sets.glove()[:110_000], dtype=np.float32)
     base, queries = x[:100_000], x[100_000:]
     for _ in range(a.rounds):
         begin = time.process_time()

@@ -22,8 +22,9 @@ id and label.  `map_callback_floor` (engine pyarrow) is what no engine's map_add
 callback alone, over Arrow batches at hand, with the list of str that it takes.  An engine that cannot be imported gives one
 line with `error`.
 """
-import argparse, fcntl, glob, itertools, json, os, random, shutil, statistics, subprocess, sys, time
-from contextlib import contextmanager
+import argparse, glob, itertools, json, os, random, shutil, statistics, sys, time
+
+import processes
 
 SHARDS, SEED = 8, 42
 CALLBACK = lambda b: {"n": [len(t) for t in b["text"]]}              # of map_add_column
@@ -507,27 +508,6 @@ def child(a):
     print(json.dumps({"ms": ms, "peak": memory("VmHWM"), "before": before, "anon": memory("RssAnon"), "check": check}))
 
 
-@contextmanager
-def locked(path):
-    if not path:
-        yield
-        return
-    with open(path, "a") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
-        yield
-
-
-def versions(names):
-    """({engine: version}, {engine: why it cannot be imported}); a package needs no dist-info."""
-    have, why = {}, {}
-    for n in names:
-        code = f"import {NEEDS[n]} as m; print(getattr(m, '__version__', '?'))"
-        p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        if p.returncode: why[n] = (p.stderr.strip().splitlines() or [f"exit {p.returncode}"])[-1]
-        else: have[n] = p.stdout.split()[-1]
-    return have, why
-
-
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--work", required=True); ap.add_argument("--data", default="both", choices=["text", "glove", "both"])
@@ -537,16 +517,11 @@ def main():
     a = ap.parse_args()
     if a.child:
         return child(a)
-    have, why = versions([n for n in ENGINES if not a.only or n == a.only])
-    sink = open(a.out, "a") if a.out else None
-
-    def say(d):
-        line = json.dumps(d)
-        print(line, flush=True)
-        if sink: sink.write(line + "\n"); sink.flush()
-
-    for name, err in why.items():
-        say({"engine": name, "error": err[:300]})
+    say, have = processes.lines(a.out), {}
+    for name in [n for n in ENGINES if not a.only or n == a.only]:
+        version, error = processes.version(NEEDS[name])
+        if error: say({"engine": name, "error": error})
+        else: have[name] = version
     for kind in ["text", "glove"] if a.data == "both" else [a.data]:
         root = os.path.join(a.work, kind)
         make(kind, a.rows if kind == "text" else min(a.rows, 400_000), root)
@@ -559,18 +534,13 @@ def main():
                 if not hasattr(ENGINES[name], "op_" + op): continue
                 got, err = [], None
                 for _ in range(a.reps):
-                    with locked(a.lock):
-                        p = subprocess.run([sys.executable, os.path.abspath(__file__), "--child", name, "--ops", op, "--data", kind, "--work", a.work],
-                                           capture_output=True, text=True)
-                    if p.returncode:
-                        err = p.stderr.strip().splitlines()[-1:] or ["exit " + str(p.returncode)]
-                        break
-                    r = json.loads(p.stdout.strip().splitlines()[-1])
-                    if r.get("skip"): break
+                    r = processes.child(os.path.abspath(__file__), "--child", name, "--ops", op, "--data", kind, "--work", a.work, lock=a.lock)
+                    err = r.get("error")
+                    if err or r.get("skip"): break
                     got.append(r)
                     if sum(x["ms"] for x in got) > 20_000: break
                 if err:                              # an operation that fails in an engine is shown, not hidden
-                    say({"data": kind, "engine": name, "op": op, "error": err[0][:300]})
+                    say({"data": kind, "engine": name, "op": op, "error": err})
                 elif got:
                     ms = [r["ms"] for r in got]
                     say({"data": kind, "engine": name, "op": op, "ms": round(statistics.median(ms), 3), "min_ms": round(min(ms), 3), "runs": len(ms),

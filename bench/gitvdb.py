@@ -31,7 +31,6 @@ Metrics
   search_exact_packed, search_approx_packed         the same searches after gc
 """
 import argparse
-import fcntl
 import hashlib
 import json
 import os
@@ -44,6 +43,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import processes
 
 NQ = 15
 COL = "words"
@@ -141,10 +142,7 @@ class Bench:
         print("%s n=%-7d %-22s %s" % (side.name, n, metric, json.dumps(shown)), flush=True)
 
     def locked(self, fn):
-        if not self.a.lock:
-            return fn()
-        with open(self.a.lock, "a") as f:
-            fcntl.flock(f, fcntl.LOCK_EX)
+        with processes.locked(self.a.lock):
             return fn()
 
     def timed(self, sides, n, metric, argvs, check=None, **extra):

@@ -26,8 +26,9 @@ work for each second of processor time, which is what to compare on a machine th
 that lead to 1,000 nodes, which every engine must agree on. At the end, one line per operation: how many times as much grebe does, by the
 median and for each second of processor time.
 """
-import argparse, fcntl, json, os, shutil, statistics, subprocess, sys, time
-from contextlib import contextmanager
+import argparse, json, os, shutil, statistics, sys, time
+
+import processes
 
 FANOUTS, BATCH, WIDTH, SEED, LOOP = [15, 10, 5], 1024, 100, 42, 10      # outermost hop first; LOOP: batches of one repetition
 
@@ -288,30 +289,10 @@ def child(a):
     print(json.dumps({"unit": unit + "/s", **{k: float(f"{v:.4g}") for k, v in figures.items()}, "runs": a.reps}))
 
 
-@contextmanager
-def locked(path):
-    if not path:
-        yield
-        return
-    with open(path, "a") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
-        yield
-
-
 def run(a, engine, op, threads):
     """The record of a child, or {"error": …}."""
-    env = dict(os.environ, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads)
-    with locked(a.lock):
-        p = subprocess.run([sys.executable, os.path.abspath(__file__), "--child", engine, "--ops", op, "--threads", threads, "--work", a.work,
-                            "--reps", str(a.reps)], capture_output=True, text=True, env=env)
-    if p.returncode:
-        return {"error": (p.stderr.strip().splitlines() or [f"exit {p.returncode}"])[-1][:300]}
-    return json.loads(p.stdout.strip().splitlines()[-1])
-
-
-def version(engine):
-    code = f"import {NEEDS[engine]} as m; print(getattr(m, '__version__', '?'))"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip().split("\n")[-1]
+    return processes.child(os.path.abspath(__file__), "--child", engine, "--ops", op, "--threads", threads, "--work", a.work, "--reps", a.reps,
+                           lock=a.lock, env=dict(os.environ, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads))
 
 
 def main():
@@ -322,19 +303,13 @@ def main():
     a = ap.parse_args()
     if a.child:
         return child(a)
-    sink = open(a.out, "a") if a.out else None
-
-    def say(d):
-        line = json.dumps(d)
-        print(line, flush=True)
-        if sink: sink.write(line + "\n"); sink.flush()
-
+    say = processes.lines(a.out)
     make(os.path.join(a.work, "raw"), a.nodes, a.edges)
     threads, found, checks = a.threads.split(","), {}, {}
     say({"nodes": a.nodes, "edges": a.edges, "fanouts": FANOUTS, "batch": BATCH, "row_bytes": WIDTH * 4, "cpus": os.cpu_count(), "python": sys.version.split()[0]})
     for engine in ENGINES if not a.only else [a.only]:
         made = run(a, engine, "preprocess", threads[-1])
-        say({"engine": engine, "version": version(engine), "op": "preprocess", "threads": int(threads[-1]), **made})
+        say({"engine": engine, "version": processes.version(NEEDS[engine])[0] or "", "op": "preprocess", "threads": int(threads[-1]), **made})
         if "error" in made:
             continue
         found["preprocess", threads[-1], engine] = 1 / made["seconds"], 1 / made["cpu_seconds"]

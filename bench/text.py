@@ -10,8 +10,9 @@ file and ends in an Arrow table in Python, types inferred by the engine. The pag
 of threads runs in a process of its own. Prints one JSON line each: milliseconds (median of --reps after one run that does
 not count), rows a second, CPU milliseconds, types, and one checksum that must agree between engines.
 """
-import argparse, json, os, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, statistics, sys, tempfile, time
 import numpy as np
+import processes
 
 WORDS = ["red", "green", "blue", "a longer text, with a comma", 'said "no" twice', "", "naïve", "x y z", "tail", "Zürich"]
 
@@ -159,13 +160,13 @@ def main():
                     if o.only and o.only not in name:
                         continue
                     env = dict(os.environ, POLARS_MAX_THREADS=str(threads), ARROW_IO_THREADS=str(threads))
-                    p = subprocess.run([sys.executable, os.path.abspath(__file__), "--child", name, "--path", path, "--kind", kind, "--n-threads",
-                                        str(threads), "--reps", str(o.reps)], env=env, capture_output=True, text=True)
+                    got = processes.child(os.path.abspath(__file__), "--child", name, "--path", path, "--kind", kind, "--n-threads", threads,
+                                          "--reps", o.reps, env=env)
                     line = {"data": kind, "engine": name, "threads": threads, "rows": o.rows, "bytes": os.path.getsize(path)}
-                    if p.returncode:
-                        line["skipped"] = p.stderr.strip().splitlines()[-1][:200]
+                    if "error" in got:
+                        line["skipped"] = got["error"]
                     else:
-                        line.update(json.loads(p.stdout))
+                        line.update(got)
                         line["rows_per_s"] = round(o.rows / line["ms"] * 1e3)
                         sums[name] = line["checksum"]
                     print(json.dumps(line), flush=True)
