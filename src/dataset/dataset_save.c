@@ -10,6 +10,7 @@
 #include "dataset/media_embed.h"
 #include "dataset/order.h"
 #include "dataset/rows_writer.h"
+#include "io/io_draft.h"
 #include "io/io_folder.h"
 
 enum { SHARD_BYTES = 500000000, MEDIA_SAMPLE_ROWS = 1000, BATCH_ROWS_MAX = 1000, BATCH_BYTES = 100000000 };
@@ -247,16 +248,15 @@ static grebe_status check_target(struct io_store *store, const grebe_dataset *co
 
 /* The folder filled beside the place where it will be. */
 struct target {
-    char *path, *made;
+    char *path;
     struct io_store *store;
+    struct io_draft draft;
 };
 
 static grebe_status target_begin(grebe_context *ctx, const char *path, struct target *t, grebe_error *err)
 {
-    uint64_t random = 0;
-    struct buf made = BUF_INIT(ctx->a), real = BUF_INIT(ctx->a);
+    struct buf real = BUF_INIT(ctx->a);
     grebe_status st = io_local_new(ctx, &t->store, err);
-    st = st == GREBE_OK ? context_random(ctx, &random, sizeof random, err) : st;
     st = st == GREBE_OK ? io_folder_resolve(path, &real, err) : st;
     if (st == GREBE_OK) {
         size_t len = strlen((const char *)real.data);
@@ -267,30 +267,18 @@ static grebe_status target_begin(grebe_context *ctx, const char *path, struct ta
         st = t->path == NULL ? mem_fail(err, len, path) : GREBE_OK;
     }
     buf_release(&real);
-    st = st == GREBE_OK ? buf_printf(&made, err, "%s.tmp-%016" PRIx64, t->path, random) : st;
-    if (st == GREBE_OK) {
-        t->made = str_copy_len(ctx->a, (const char *)made.data, made.len);
-        st = t->made == NULL ? mem_fail(err, made.len, path) : GREBE_OK;
-    }
-    buf_release(&made);
     return st;
 }
 
 /* Give the folder its name when st is good; what is left over is removed. */
 static grebe_status target_end(struct target *t, grebe_status st, bool is_durable, grebe_error *err)
 {
-    bool was_there = false;
-    const grebe_allocator *a = t->store != NULL ? t->store->ctx->a : NULL;
     if (st == GREBE_OK) {
-        st = io_folder_publish(t->made, t->path, is_durable, &was_there, err);
+        st = io_draft_publish(&t->draft, t->path, is_durable, err);
     }
-    if (t->store != NULL && t->made != NULL && (st != GREBE_OK || was_there)) {
-        /* what cannot be removed is left: the result stands */
-        (void)io_folder_remove(t->store, t->made, NULL);
-    }
-    if (a != NULL) {
-        str_free(a, t->path);
-        str_free(a, t->made);
+    if (t->store != NULL) {
+        io_draft_end(&t->draft);
+        str_free(t->store->ctx->a, t->path);
     }
     io_store_free(t->store);
     return st;
@@ -314,15 +302,16 @@ grebe_status grebe_dataset_save_to_disk(const grebe_dataset *ds, const char *pat
                                         grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ds != NULL && path != NULL && path[0] != '\0');
-    struct target t = { NULL, NULL, NULL };
+    struct target t = { NULL, NULL, IO_DRAFT_INIT };
     struct save s = { .ds = ds, .o = GREBE_SAVE_OPTIONS_INIT };
     grebe_status st = check_options(options, &s.o, err);
     st = st == GREBE_OK ? target_begin(ds->ctx, path, &t, err) : st;
     st = st == GREBE_OK ? check_target(t.store, &ds, 1, t.path, err) : st;
+    st = st == GREBE_OK ? io_draft_begin(t.store, t.path, &t.draft, err) : st;
     if (st == GREBE_OK) {
         s.call = call_options_resolve(ds->ctx, s.o.call);
         s.store = t.store;
-        s.folder = t.made;
+        s.folder = t.draft.folder;
         st = write_set(&s, err);
     }
     return target_end(&t, st, s.o.is_durable, err);
@@ -334,7 +323,7 @@ grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_datas
     GREBE_CHECK_ARG(err, names != NULL && sets != NULL && n > 0 && path != NULL && path[0] != '\0');
     grebe_status st = GREBE_OK;
     grebe_context *ctx = sets[0]->ctx;
-    struct target t = { NULL, NULL, NULL };
+    struct target t = { NULL, NULL, IO_DRAFT_INIT };
     grebe_save_options o = GREBE_SAVE_OPTIONS_INIT;
     struct buf folder = BUF_INIT(ctx->a), text = BUF_INIT(ctx->a);
     for (size_t i = 0; i < n; i++) {
@@ -345,12 +334,13 @@ grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_datas
     GREBE_TRY(check_options(options, &o, err));
     GREBE_TRY(target_begin(ctx, path, &t, err));
     GREBE_TRY(check_target(t.store, sets, n, t.path, err));
+    GREBE_TRY(io_draft_begin(t.store, t.path, &t.draft, err));
     for (size_t i = 0; i < n; i++) {
         struct save s = { .ds = sets[i], .o = o, .store = t.store, .call = call_options_resolve(ctx, o.call) };
-        GREBE_TRY(path_in(&folder, t.made, names[i], &s.folder, err));
+        GREBE_TRY(path_in(&folder, t.draft.folder, names[i], &s.folder, err));
         GREBE_TRY(write_set(&s, err));
     }
-    struct save s = { .store = t.store, .o = o, .folder = t.made };
+    struct save s = { .store = t.store, .o = o, .folder = t.draft.folder };
     GREBE_TRY(saved_splits_write(names, n, &text, err));
     GREBE_TRY(write_text(&s, "dataset_dict.json", &text, err));
 out:

@@ -109,8 +109,12 @@ grebe_status graph_seed_types(const struct graph_csc *g, const char *type, int64
         size_t len;
         const char *name = graph_seed_type_of(type, arity, i, &len);
         if (name == NULL) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "type \"%.200s\" does not have %lld or %lld parts, as seeds of %lld nodes have", type,
-                              (long long)arity, (long long)(2 * arity - 1), (long long)arity);
+            size_t n_parts = 1;
+            for (const char *p = type; *p != '\0'; p++) {
+                n_parts += *p == ':';
+            }
+            return GREBE_FAIL(err, GREBE_EINVAL, "type \"%.200s\" has %zu parts, expected %lld or %lld for seeds of %lld nodes", type,
+                              n_parts, (long long)arity, (long long)(2 * arity - 1), (long long)arity);
         }
         grebe_status st = node_type_named(g, name, len, &types[i], err);
         if (st != GREBE_OK) {

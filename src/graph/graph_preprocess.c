@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/graph_manifest.h"
+#include "io/io_draft.h"
 #include "io/io_folder.h"
 
 grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_graph_options *out, grebe_error *err)
@@ -315,67 +316,14 @@ out:
     return st;
 }
 
-/* ---- what processes that were killed have left ---- */
-
-enum { NAME_MAX_HERE = 64 };
-static const char temporary[] = "preprocessed.tmp-";
-
-struct leftover {
-    struct job *j;
-    char name[NAME_MAX_HERE]; /* "": none was found */
-};
-
-/* A temporary folder that is an hour old is nobody's any more. */
-static grebe_status see_entry(void *arg, const char *name, enum io_kind kind, grebe_error *err)
-{
-    struct leftover *l = arg;
-    struct io_info info;
-    const char *path = NULL;
-    (void)kind;
-    if (l->name[0] != '\0' || strncmp(name, temporary, sizeof temporary - 1) != 0 || strlen(name) >= NAME_MAX_HERE) {
-        return GREBE_OK;
-    }
-    grebe_status st = join(l->j, l->j->out, name, &path, err);
-    if (st == GREBE_OK && io_stat(l->j->store, path, &info, err) == GREBE_OK && info.kind == IO_FOLDER &&
-        info.id.modified_ns / 1000 < context_now_us(l->j->ctx) - INT64_C(3600000000)) {
-        memcpy(l->name, name, strlen(name) + 1);
-    }
-    return st;
-}
-
-static void remove_leftover(struct job *j)
-{
-    struct leftover l = { .j = j };
-    grebe_error err = GREBE_ERROR_INIT;
-    const char *path = NULL;
-    if (io_list(j->store, j->out, see_entry, &l, &err) == GREBE_OK && l.name[0] != '\0' &&
-        (join(j, j->out, l.name, &path, &err) != GREBE_OK || io_folder_remove(j->store, path, &err) != GREBE_OK)) {
-        context_log(j->ctx, GREBE_LOG_WARNING, "%s/%s: cannot be removed", j->out, l.name);
-    }
-}
-
 /* A folder beside the result gets its name when all is in it. */
 static grebe_status make(struct job *j, grebe_error *err)
 {
-    grebe_status st = GREBE_OK;
-    char uuid[37], name[64];
-    const char *folder = NULL;
-    bool was_there = false;
-    GREBE_TRY(context_uuid(j->ctx, uuid, err));
-    snprintf(name, sizeof name, "%s%.8s", temporary, uuid);
-    remove_leftover(j);
-    GREBE_TRY(join(j, j->out, name, &folder, err));
-    GREBE_TRY(io_make_folders(j->store, folder, false, err));
-    st = make_in(j, folder, err);
-    st = st == GREBE_OK ? io_folder_publish(folder, j->made, j->options.is_durable, &was_there, err) : st;
-    if (st != GREBE_OK || was_there) {
-        grebe_error other = GREBE_ERROR_INIT;
-        grebe_status removed = io_folder_remove(j->store, folder, &other);
-        if (st == GREBE_OK && removed != GREBE_OK) {
-            context_log(j->ctx, GREBE_LOG_WARNING, "%s: cannot be removed", folder);
-        }
-    }
-out:
+    struct io_draft draft = IO_DRAFT_INIT;
+    grebe_status st = io_draft_begin(j->store, j->made, &draft, err);
+    st = st == GREBE_OK ? make_in(j, draft.folder, err) : st;
+    st = st == GREBE_OK ? io_draft_publish(&draft, j->made, j->options.is_durable, err) : st;
+    io_draft_end(&draft);
     return st;
 }
 

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "grebe/graph_export_internal.h"
 #include "grebe/source.h"
-#include "io/io_folder.h"
+#include "io/io_draft.h"
 
 /* ---- names ---- */
 
@@ -180,33 +180,14 @@ static grebe_status check_dest(struct io_store *store, const char *dest, grebe_e
     return st == GREBE_OK ? GREBE_FAIL(err, GREBE_EEXISTS, "%s: there is a file of that name", dest) : GREBE_OK;
 }
 
-static grebe_status begin(struct graph_exporting *e, const char *dest, char *folder, size_t room, grebe_error *err)
-{
-    char uuid[37];
-    size_t len = strlen(dest);
-    grebe_status st = context_uuid(e->ctx, uuid, err);
-    while (len > 1 && dest[len - 1] == '/') {
-        len--;
-    }
-    if (st == GREBE_OK && len + 14 > room) {
-        st = GREBE_FAIL(err, GREBE_ELIMIT, "a path of %zu bytes", len);
-    }
-    if (st != GREBE_OK) {
-        return st;
-    }
-    snprintf(folder, room, "%.*s.tmp-%.8s", (int)len, dest, uuid);
-    e->folder = folder;
-    return io_make_folders(e->store, folder, false, err);
-}
-
 grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char *dest, const grebe_graph_export_options *options,
                                 grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && dest != NULL && dest[0] != '\0');
     grebe_status st = GREBE_OK;
     struct graph_exporting e = { .ctx = ctx, .source = path, .options = GREBE_GRAPH_EXPORT_OPTIONS_INIT, .ar = ARENA_INIT(ctx->a) };
-    char folder[4096];
-    bool was_there = false;
+    struct io_draft draft = IO_DRAFT_INIT;
+    char *place = NULL;
     GREBE_TRY(options_copy(&e.options, sizeof e.options, options, err));
     e.call = call_options_resolve(ctx, e.options.call);
     const bool is_dataset = e.options.file_format == NULL || strcmp(e.options.file_format, "npy") == 0;
@@ -214,16 +195,18 @@ grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char
     GREBE_TRY(io_local_new(ctx, &e.store, err));
     GREBE_TRY(check_dest(e.store, dest, err));
     GREBE_TRY(grebe_graph_open(ctx, path, &e.g, err));
-    GREBE_TRY(begin(&e, dest, folder, sizeof folder, err));
-    GREBE_TRY(is_dataset ? graph_export_dataset(&e, err) : export_tables(&e, err));
-    GREBE_TRY(io_folder_publish(e.folder, dest, e.options.is_durable, &was_there, err));
-out:
-    if (e.folder != NULL && (st != GREBE_OK || was_there)) {
-        grebe_error other = GREBE_ERROR_INIT;
-        if (io_folder_remove(e.store, e.folder, &other) != GREBE_OK) {
-            context_log(ctx, GREBE_LOG_WARNING, "%s: cannot be removed", e.folder);
-        }
+    size_t len = strlen(dest);
+    while (len > 1 && dest[len - 1] == '/') {
+        len--;
     }
+    place = str_copy_len(ctx->a, dest, len);
+    GREBE_TRY(place != NULL ? io_draft_begin(e.store, place, &draft, err) : mem_fail(err, len, dest));
+    e.folder = draft.folder;
+    GREBE_TRY(is_dataset ? graph_export_dataset(&e, err) : export_tables(&e, err));
+    GREBE_TRY(io_draft_publish(&draft, place, e.options.is_durable, err));
+out:
+    io_draft_end(&draft);
+    str_free(ctx->a, place);
     grebe_graph_close(e.g);
     io_store_free(e.store);
     arena_release(&e.ar);

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaders and pipelines of grebe.graph in other processes: spawned ones get a pickle, forked ones what was there; torch's DataLoader."""
+"""Loaders and pipelines of grebe.graph in other processes: spawned ones get a pickle, forked ones what was there; torch's DataLoader. What
+a killed process leaves."""
 
 import multiprocessing
 import os
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -162,3 +167,40 @@ def test_workers_of_torch(karate, method):
         loader.epoch = 0
         parts = [[plain(b) for b in loader.share(i, 2)] for i in range(2)]
         assert sorted(map(str, found)) == sorted(str(b) for part in parts for b in part)
+
+
+# ---- killed ----
+
+def begin_export(graph, dest):
+    """An export that is stopped while it writes; None: it was faster."""
+    before = set(dest.parent.glob(dest.name + ".tmp-*"))
+    p = subprocess.Popen([sys.executable, "-c", "import sys, grebe.graph; grebe.graph.export(*sys.argv[1:], file_format='csv', threads=1)",
+                          str(graph), str(dest)])
+    while set(dest.parent.glob(dest.name + ".tmp-*")) <= before:
+        if p.poll() is not None:
+            return None
+        time.sleep(0.001)
+    p.send_signal(signal.SIGSTOP)
+    return p if not dest.exists() else p.kill()
+
+
+def test_what_a_killed_export_left_is_swept_by_the_next(tmp_path):
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "e.npy", rng.integers(0, 1000, (2, 400000)))
+    gb.init(tmp_path / "g", tmp_path / "e.npy")
+    gb.preprocess(tmp_path / "g")
+    first = begin_export(tmp_path / "g", tmp_path / "out")
+    assert first is not None
+    (left,) = tmp_path.glob("out.tmp-*")
+    second = begin_export(tmp_path / "g", tmp_path / "out")
+    assert second is not None and left.exists()  # the first one lives
+    first.kill()
+    first.wait()
+    (other,) = set(tmp_path.glob("out.tmp-*")) - {left}
+    gb.export(tmp_path / "g", tmp_path / "out")
+    assert not left.exists() and other.exists()
+    second.kill()
+    second.wait()
+    shutil.rmtree(tmp_path / "out")
+    gb.export(tmp_path / "g", tmp_path / "out", file_format="csv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["e.npy", "g", "out"]
