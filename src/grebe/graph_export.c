@@ -133,7 +133,7 @@ out:
 static grebe_status export_tables(struct graph_exporting *e, grebe_error *err)
 {
     struct graph_part part;
-    char name[400];
+    char name[GRAPH_PART_ROOM];
     grebe_status st = GREBE_OK;
     for (size_t k = 0; st == GREBE_OK && graph_part_at(e->g, k, &part, name); k++) {
         st = call_check(&e->call, err);

@@ -125,7 +125,7 @@ static grebe_status put_attributes(struct graph_exporting *e, struct matrix *m, 
 {
     grebe_status st = GREBE_OK;
     for (size_t c = first; c < m->n_columns && st == GREBE_OK; c++) {
-        char part[400];
+        char part[GRAPH_PART_ROOM];
         snprintf(part, sizeof part, "%s:%s%s%s", domain, type != NULL ? type : "", type != NULL ? ":" : "", m->columns[c].name);
         const struct yaml_tree *t = graph_tree_text(&e->ar, graph_tree_text(&e->ar, graph_tree_map(&e->ar), "domain", domain), "name", m->columns[c].name);
         t = type != NULL ? graph_tree_text(&e->ar, t, "type", type) : t;
@@ -205,7 +205,7 @@ static grebe_status put_feature(struct graph_exporting *e, size_t i, struct yaml
 {
     const struct tensor *t = NULL;
     struct graph_part part;
-    char name[400];
+    char name[GRAPH_PART_ROOM];
     (void)graph_part_at(e->g, i, &part, name); /* features come first */
     grebe_status st = graph_dataset_feature(e->g, i, &t, err);
     return st == GREBE_OK ? put_tensor(e, t, NULL, 0, "features", name, e->g->metadata->features[i].item, out, err) : st;
@@ -218,7 +218,7 @@ static grebe_status put_set(struct graph_exporting *e, size_t task, size_t set, 
     struct yaml_tree *items = new_list(e, s->n_items);
     for (size_t c = 0; c < s->n_items && items != NULL && st == GREBE_OK; c++) {
         const struct tensor *t = NULL;
-        char name[400];
+        char name[GRAPH_PART_ROOM];
         snprintf(name, sizeof name, "%zu:%s:%s%s%s", task, graph_set_names[set], s->type != NULL ? s->type : "", s->type != NULL ? ":" : "",
                  s->items[c].name != NULL ? s->items[c].name : "values");
         st = graph_dataset_set_array(e->g, task, set, member, c, &t, err);

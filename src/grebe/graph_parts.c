@@ -8,18 +8,18 @@
 #include "base/text_distance.h"
 #include "graph/graph_types.h"
 
-enum { NAME_ROOM = 400, NEAR_BYTES_MAX = 48 };
+enum { NEAR_BYTES_MAX = 48 };
 
 static const char *const set_names[GRAPH_SETS] = { "train", "validation", "test" };
 
 /* "KIND", "KIND:TYPE", "KIND:TYPE:NAME": what is NULL is left out. */
-static void put_name(char dst[NAME_ROOM], const char *kind, const char *type, const char *name)
+static void put_name(char dst[GRAPH_PART_ROOM], const char *kind, const char *type, const char *name)
 {
-    snprintf(dst, NAME_ROOM, "%s%s%s%s%s", kind, type != NULL ? ":" : "", type != NULL ? type : "", name != NULL ? ":" : "",
+    snprintf(dst, GRAPH_PART_ROOM, "%s%s%s%s%s", kind, type != NULL ? ":" : "", type != NULL ? type : "", name != NULL ? ":" : "",
              name != NULL ? name : "");
 }
 
-static bool set_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[NAME_ROOM])
+static bool set_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[GRAPH_PART_ROOM])
 {
     const struct graph_metadata *m = g->metadata;
     for (size_t t = 0; t < m->n_tasks; t++) {
@@ -37,13 +37,13 @@ static bool set_at(const grebe_graph *g, size_t k, struct graph_part *part, char
     return false;
 }
 
-void graph_part_feature_name(const struct graph_feature_spec *f, char name[NAME_ROOM])
+void graph_part_feature_name(const struct graph_feature_spec *f, char name[GRAPH_PART_ROOM])
 {
     static const char *const domains[] = { "node", "edge", "graph" };
     put_name(name, domains[f->domain], f->type, f->name);
 }
 
-bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[NAME_ROOM])
+bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[GRAPH_PART_ROOM])
 {
     const struct graph_metadata *m = g->metadata;
     const struct graph_csc *c = graph_dataset_csc(g);
@@ -78,7 +78,7 @@ bool graph_part_is(const char *name, const char *wanted)
 grebe_status graph_part_find(const grebe_graph *g, const char *path, const char *wanted, struct graph_part *out,
                              grebe_error *err)
 {
-    char name[NAME_ROOM], nearest[NAME_ROOM] = "", known[320] = "", quoted[100];
+    char name[GRAPH_PART_ROOM], nearest[GRAPH_PART_ROOM] = "", known[320] = "", quoted[100];
     size_t best = SIZE_MAX, len = 0;
     for (size_t k = 0; graph_part_at(g, k, out, name); k++) {
         if (wanted != NULL && graph_part_is(name, wanted)) {

@@ -7,6 +7,8 @@
 #include "graph/graph_dataset.h"
 #include "source/matrix_reader.h"
 
+enum { GRAPH_PART_ROOM = 2048 }; /* of a name, with its NUL; longer ones are cut */
+
 enum graph_part_kind { GRAPH_PART_FEATURE, GRAPH_PART_EDGES, GRAPH_PART_NODES, GRAPH_PART_SET };
 
 struct graph_part {
@@ -16,11 +18,11 @@ struct graph_part {
 };
 
 /** What the feature of a metadata file is called as a part. */
-void graph_part_feature_name(const struct graph_feature_spec *f, char name[400]);
+void graph_part_feature_name(const struct graph_feature_spec *f, char name[GRAPH_PART_ROOM]);
 /** Whether `wanted` is that name; "node::x", where no type is, is "node:x". */
 bool graph_part_is(const char *name, const char *wanted);
 /** The k-th part and its name; false: beyond the last. */
-bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[400]);
+bool graph_part_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[GRAPH_PART_ROOM]);
 /** GREBE_ENOTFOUND names what there is, and what may have been meant; GREBE_EINVAL: name is NULL. */
 grebe_status graph_part_find(const grebe_graph *g, const char *path, const char *name, struct graph_part *out,
                              grebe_error *err);

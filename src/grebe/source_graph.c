@@ -37,6 +37,28 @@ const char *source_graph_part(struct io_store *store, const char *uri)
     return NULL;
 }
 
+grebe_status source_graph_path(struct io_store *store, const char *uri, struct buf *dst, grebe_error *err)
+{
+    const char *part = source_graph_part(store, uri), *p = part != NULL ? part : uri + strlen(uri);
+    grebe_status st = buf_put(dst, uri, (size_t)(p - uri), err);
+    for (; st == GREBE_OK && *p != '\0'; p++) {
+        st = *p == '/' ? buf_put_text(dst, "%2F", err) : *p == '%' ? buf_put_text(dst, "%25", err) : buf_put_byte(dst, (uint8_t)*p, err);
+    }
+    return st == GREBE_OK ? buf_put_byte(dst, 0, err) : st;
+}
+
+/* The part as it is called, with a NUL. */
+static grebe_status decode_part(const char *part, struct buf *dst, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    while (st == GREBE_OK && *part != '\0') {
+        const bool is_slash = strncmp(part, "%2F", 3) == 0, is_percent = strncmp(part, "%25", 3) == 0;
+        st = buf_put_byte(dst, is_slash ? '/' : is_percent ? '%' : (uint8_t)*part, err);
+        part += is_slash || is_percent ? 3 : 1;
+    }
+    return st == GREBE_OK ? buf_put_byte(dst, 0, err) : st;
+}
+
 /*
  * A feature of a data set that is not preprocessed, as it will be: of one dimension, a column. `err` says already why there is nothing
  * else to open.
@@ -46,7 +68,7 @@ static grebe_status open_raw(struct io_store *store, const char *folder, const c
     struct graph_metadata *m = NULL;
     struct tensor t = { 0 };
     struct buf path = BUF_INIT(store->ctx->a);
-    char name[400];
+    char name[GRAPH_PART_ROOM];
     size_t i = 0;
     grebe_status st = path_join(&path, folder, "metadata.yaml", err);
     st = st == GREBE_OK ? graph_metadata_read(store->ctx, buf_text(&path), folder, GRAPH_RAW, false, &m, err) : st;
@@ -83,13 +105,18 @@ static grebe_status part_open(struct io_store *store, const char *path, const st
     grebe_graph *g = NULL;
     struct graph_part part;
     struct matrix m = { 0 };
-    const char *name = source_graph_part(store, path);
+    struct buf part_name = BUF_INIT(a);
+    const char *at = source_graph_part(store, path);
     (void)hints;
     *out = NULL;
-    char *folder = str_copy_len(a, path, name == NULL ? strlen(path) : (size_t)(name - 1 - path));
+    char *folder = str_copy_len(a, path, at == NULL ? strlen(path) : (size_t)(at - 1 - path));
     if (folder == NULL) {
         return mem_fail(err, strlen(path), path);
     }
+    if (at != NULL) {
+        GREBE_TRY(decode_part(at, &part_name, err));
+    }
+    const char *name = at != NULL ? (const char *)part_name.data : NULL;
     st = grebe_graph_open(store->ctx, folder, &g, err);
     if (st == GREBE_ENOTFOUND && name != NULL && is_there(store, folder, strlen(folder), "metadata.yaml")) {
         st = open_raw(store, folder, name, out, err);
@@ -110,6 +137,7 @@ static grebe_status part_open(struct io_store *store, const char *path, const st
 out:
     grebe_graph_close(g);
     str_free(a, folder);
+    buf_release(&part_name);
     return st;
 }
 

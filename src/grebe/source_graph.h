@@ -17,7 +17,13 @@ const char *source_graph_part(struct io_store *store, const char *uri);
 /** Whether the folder is one of a graph (metadata.yaml). */
 bool source_is_graph(struct io_store *store, const char *path);
 
-/** Opens "FOLDER#PART", and names the parts for "FOLDER". No file is of it. */
+/**
+ * uri as a path that graph_part_format opens, appended with a NUL: '/' and '%' of PART stand as %2F and %25, for types may be called ".." or
+ * "a//b", which are no folders.
+ */
+grebe_status source_graph_path(struct io_store *store, const char *uri, struct buf *dst, grebe_error *err);
+
+/** Opens such a path, and names the parts for "FOLDER". No file is of it. */
 extern const struct file_format graph_part_format;
 
 #endif

@@ -141,13 +141,19 @@ static grebe_status open_rows_file(struct grebe_source *s, struct table_store *s
     s->kind = GREBE_SOURCE_FILE;
     s->format = format->name;
     s->file_format = format;
+    struct buf part = BUF_INIT(s->ctx->a);
     grebe_status st = buf_put_text(&s->path, path, err);
+    if (st == GREBE_OK && format == &graph_part_format) {
+        st = source_graph_path(store->store, path, &part, err);
+        path = (const char *)part.data;
+    }
     st = st == GREBE_OK ? table_of_files(store, &path, 1, format, o->is_int96_us, &s->table, err) : st;
     if (st == GREBE_EINVAL) {
         st = open_as_stream(s, store->store, path, format, o, err);
     } else if (st == GREBE_OK) {
         s->table->skip_checksums = o->table->skip_checksums;
     }
+    buf_release(&part);
     return st;
 }
 

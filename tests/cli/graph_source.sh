@@ -41,6 +41,32 @@ q grebe scan "$PT/scalar.pt" --format csv
 q grebe convert "$PT/f32.pt" f.parquet -q
 q grebe scan f.parquet --format csv
 
+echo "# types that look like folders, options, patterns"
+mkdir odd
+printf '0,1\n1,0\n' >odd/e.csv
+printf 'v\n7\n8\n' >v.csv
+grebe convert v.csv odd/v.npy -q
+printf 's\n1\n' >s.csv
+for type in .. ../.. a/../b x//y ./z /abs a%2Fb 'x#y' 't*[r]?'; do
+    grebe graph init odd "$type:r:$type=odd/e.csv" "$type:feat=odd/v.npy" --train "$type:seeds=s.csv" --seeds s --force -q >/dev/null
+    echo "$type"
+    for when in before after; do
+        grebe scan "odd#node:$type:feat" --format csv | paste -sd' '
+        [ $when = before ] && grebe graph preprocess odd -q >/dev/null
+    done
+    grebe scan "odd#edges:$type:r:$type" --format csv | paste -sd' '
+    grebe scan "odd#set:0:train:$type" --format csv | paste -sd' '
+    grebe count "odd#nodes:$type" --format csv | paste -sd' '
+    grebe graph export odd tables --file-format csv -q >/dev/null
+    find tables -type f | wc -l
+    rm -r odd/preprocessed tables
+done
+long=$(printf 'n%.0s' {1..200})
+grebe graph init odd "$long:r:$long=odd/e.csv" --force -q >/dev/null
+grebe graph preprocess odd -q >/dev/null
+grebe scan "odd#edges:$long:r:$long" --format csv
+q grebe scan 'odd#edges:a//b:r:a/b' 2>&1 | cut -c1-58
+
 echo "# errors"
 cp "$GOLDEN/array/two.npz" "$PT/c64.pt" "$PT/forbidden_global.pt" .
 q grebe head 'g#node:papr:x'

@@ -149,7 +149,7 @@ static void test_part__each_allocation_fails__no_leak(void **state)
     grebe_graph *g = NULL;
     struct test_allocator t;
     struct graph_part part;
-    char name[400], path[1200];
+    char name[GRAPH_PART_ROOM], path[GRAPH_PART_ROOM + 200];
     grebe_context *ctx = context_with(&t);
     assert_ok(grebe_graph_open(ctx, TEST_DATA "/data/graphbolt/cases/hetero_attr/dgl_preprocessed", &g, &err));
     for (size_t k = 0; graph_part_at(g, k, &part, name); k++) {
