@@ -65,6 +65,27 @@ out:
     return st;
 }
 
+/*
+ * A process has room for some 65,000 maps (vm.max_map_count), and all files of a graph are open at once: small ones are copied, so that
+ * there may be more types than that.
+ */
+static grebe_status unmap_small(const grebe_allocator *a, struct region **r, const unsigned char **data, grebe_error *err)
+{
+    enum { SMALL_BYTES = 16384 };
+    struct region *copy = NULL;
+    if (!(*r)->is_file || (*r)->len > SMALL_BYTES) {
+        return GREBE_OK;
+    }
+    grebe_status st = region_new(a, (*r)->len, &copy, err);
+    if (st == GREBE_OK) {
+        memcpy(copy->data, (*r)->data, (*r)->len);
+        *data = copy->data + (*data - (*r)->data);
+        region_drop(*r);
+        *r = copy;
+    }
+    return st;
+}
+
 grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struct graph_csv_options *csv,
                               struct graph_edges *out, grebe_error *err)
 {
@@ -81,12 +102,15 @@ grebe_status graph_edges_open(struct graph_metadata *m, size_t edge, const struc
     out->csv.separator = csv->separator != '\0' ? csv->separator : ',';
     if (spec->file.format == GRAPH_CSV) {
         GREBE_TRY(map_text(out, spec->file.real_path, err));
+        const unsigned char *begin = out->text->data;
+        GREBE_TRY(unmap_small(m->ctx->a, &out->text, &begin, err));
         GREBE_TRY(cut_text(out, err));
     } else if (spec->file.format == GRAPH_PARQUET) {
         GREBE_TRY(graph_edge_rows_open(m->ctx, spec->file.real_path, spec->file.path, &out->rows, err));
         out->n_blocks = graph_edge_rows_blocks(out->rows);
     } else {
         GREBE_TRY(graph_file_open(m, &spec->file, &out->array, err));
+        GREBE_TRY(unmap_small(m->ctx->a, &out->array.region, &out->array.data, err));
         if (out->array.rank != 2 || out->array.shape[0] != 2 || !graph_type_is_integer(out->array.type)) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "%s: changed while it was read", out->path);
             goto out;

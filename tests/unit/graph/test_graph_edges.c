@@ -366,6 +366,85 @@ static void test_types__at_each_width__are_written_and_read(void **state)
     }
 }
 
+/* Edges of the type that has id t: which, and how many, depends on t. */
+static int edges_of_type(int t, int64_t ends[3][2])
+{
+    const int n = t % 3 + 1;
+    for (int i = 0; i < n; i++) {
+        ends[i][0] = (t / 3 + i) % 5;
+        ends[i][1] = (t / 7 + 2 * i) % 4;
+    }
+    return n;
+}
+
+/*
+ * Up to 2^16 types a record has the type beside the place of the edge, beyond it has a field of its own: both are compared with the
+ * edges counted one by one, list by list, for one thread and, in ranges of little memory, for several.
+ */
+static void check_many_types(struct fixture *f, int n, uint32_t threads, uint64_t memory)
+{
+    enum { FILES = 420, NODES = 5, TARGETS = 4 }; /* files: 3 * 5 * 7 * 4, after which types have the same edges again */
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    grebe_graph *g = NULL;
+    char *text = malloc((size_t)n * 64 + 200), *p = text;
+    call.threads = threads;
+    call.memory_limit_bytes = memory;
+    o.call = &call;
+    o.force = GREBE_GRAPH_ALWAYS;
+    for (int i = 0; i < FILES; i++) {
+        int64_t ends[3][2];
+        char name[32], lines[100], *q = lines;
+        const int n_edges = edges_of_type(i, ends);
+        for (int k = 0; k < n_edges; k++) {
+            q += sprintf(q, "%d,%d\n", (int)ends[k][0], (int)ends[k][1]);
+        }
+        sprintf(name, "e%d.csv", i);
+        put_text(f, name, lines);
+    }
+    p += sprintf(p, "graph:\n  nodes: [{type: s, num: %d}, {type: d, num: %d}]\n  edges:\n", NODES, TARGETS);
+    for (int i = n; i-- > 0;) { /* in another order than that of their names */
+        p += sprintf(p, "  - {type: 's:r%06d:d', format: csv, path: e%d.csv}\n", i, i % FILES);
+    }
+    put_text(f, "metadata.yaml", text);
+    assert_ok(preprocess(f, &o, &err));
+    assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+    const struct graph_csc *c = graph_dataset_csc(g);
+    const struct graph_attribute *ids = graph_edge_attribute(c, "_ORIGINAL_EDGE_ID");
+    assert_true(c->n_edge_types == (size_t)n && ids != NULL);
+    assert_string_equal(c->node_types[0], "d"); /* has the first ids */
+    int64_t at = 0;
+    for (int64_t node = 0; node < TARGETS; node++) {
+        assert_int_equal(graph_id(&c->indptr, node), at);
+        for (int t = 0; t < n; t++) {
+            int64_t ends[3][2], id = -1;
+            const int n_edges = edges_of_type(t, ends);
+            for (int k = 0; k < n_edges; k++) {
+                if (ends[k][1] == node) {
+                    assert_ok(tensor_read_i64(&ids->values, (uint64_t)at, 1, &id, &err));
+                    assert_true(graph_id(&c->indices, at) == TARGETS + ends[k][0] && graph_type_of_edge(c, at) == t && id == k);
+                    at++;
+                }
+            }
+        }
+    }
+    for (int64_t node = TARGETS; node <= TARGETS + NODES; node++) {
+        assert_int_equal(graph_id(&c->indptr, node), at);
+    }
+    assert_int_equal(c->n_edges, at);
+    grebe_graph_close(g);
+    free(text);
+}
+
+static void test_types__more_than_a_record_has_bits_for__are_those_that_were_counted(void **state)
+{
+    struct fixture *f = *state;
+    check_many_types(f, 1 << 16, 1, 0);
+    check_many_types(f, (1 << 16) + 1, 1, 0);
+    check_many_types(f, (1 << 16) + 500, 3, 1 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +461,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_torch__a_tensor_of_two_rows__is_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_types__their_number__says_how_wide_ids_are),
         cmocka_unit_test_setup_teardown(test_types__at_each_width__are_written_and_read, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_types__more_than_a_record_has_bits_for__are_those_that_were_counted, fixture_set_up,
+                                        fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
