@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An array file from any bytes; the first byte says what its name ends in. Rows read whole and one by one must agree. */
+/* An array file from any bytes; the first byte says what its name ends in. Rows read whole and one by one must agree, allocations be bounded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array/array_file.h"
+#include "base/context_internal.h"
+#include "fuzz_bounded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VALUES_MAX = 1 << 20 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void read_dense(struct array_file *f, const struct array_info *info)
 {
@@ -77,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const endings[] = { "npy", "fvecs", "ivecs", "bvecs", "fbin", "u8bin", "ibin", "dbin", "csr", "multi",
                                            "rangeres", "gt", "bin" };
-    grebe_context *ctx = NULL;
+    static grebe_context *ctx; /* one for all inputs */
     struct io_store *store = NULL;
     struct io_writer *w = NULL;
     struct array_file *f = NULL;
@@ -87,12 +82,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     snprintf(path, sizeof path, "f.%s", endings[data[0] % (sizeof endings / sizeof endings[0])]);
-    require(context_new(NULL, &ctx, NULL) == GREBE_OK);
+    grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
+    require(ctx != NULL || context_new(&o, &ctx, NULL) == GREBE_OK);
     require(io_memory_new(ctx, &store, NULL) == GREBE_OK);
     require(io_create(store, path, false, &w, NULL) == GREBE_OK);
     require(io_write(w, data + 1, size - 1, NULL) == GREBE_OK);
     require(io_writer_publish(w, true, NULL) == GREBE_OK);
     io_writer_free(w);
+    fuzz_bound(size);
     if (array_open_in(store, path, ARRAY_UNKNOWN, &f, &err) == GREBE_OK) {
         const struct array_info *info = array_info(f);
         if (info->kind == ARRAY_CSR) {
@@ -106,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(err.message[0] != '\0');
     }
     array_close(f);
+    fuzz_unbound();
     io_store_free(store);
-    context_free(ctx);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data sets of graphs of anybody (the first byte says which file): metadata.yaml of either kind, a text of edges, the
- * file of a graph. Whatever the bytes, problems with their places, or a graph whose verification ends.
+ * file of a graph. Whatever the bytes, problems with their places, or a graph whose verification ends; in allocations that the size of
+ * the file bounds.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/context_internal.h"
+#include "fuzz_bounded.h"
 #include "graph/graph_edges.h"
 #include "graph/graph_metadata.h"
 #include "grebe/graph.h"
@@ -22,9 +24,7 @@ static void put_file(const char *folder, const char *name, const void *bytes, si
     char path[300];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *f = fopen(path, "wb");
-    if (f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) {
-        abort();
-    }
+    require(f != NULL && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
 }
 
 static void read_metadata(grebe_context *ctx, const char *folder, enum graph_dialect dialect)
@@ -35,6 +35,7 @@ static void read_metadata(grebe_context *ctx, const char *folder, enum graph_dia
     snprintf(path, sizeof path, "%s/metadata.yaml", folder);
     if (graph_metadata_read(ctx, path, folder, dialect, false, &m, NULL) == GREBE_OK) {
         if (m->n_errors == 0 && graph_metadata_check_files(m, false, NULL) == GREBE_OK && m->root != NULL) {
+            fuzz_unbound(); /* a text with its aliases written out */
             (void)!graph_yaml_dump(&b, m->root, NULL);
         }
         graph_metadata_free(m);
@@ -61,9 +62,7 @@ static void read_edges(grebe_context *ctx, const char *folder)
             size_t n = 0;
             if (graph_edges_read(&e, i, ends[0], ends[1], &n, &err) == GREBE_OK) {
                 for (size_t k = 0; k < n; k++) {
-                    if ((uint64_t)ends[0][k] >= 100 || (uint64_t)ends[1][k] >= 100) {
-                        abort();
-                    }
+                    require((uint64_t)ends[0][k] < 100 && (uint64_t)ends[1][k] < 100);
                 }
             }
         }
@@ -90,14 +89,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (folder[0] == '\0') {
         const char *temp = getenv("TMPDIR");
         snprintf(folder, sizeof folder, "%s/fuzz_graph.%ld", temp != NULL ? temp : "/tmp", (long)getpid());
-        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX };
-        if (mkdir(folder, 0700) != 0 || context_new(&o, &ctx, NULL) != GREBE_OK) {
-            abort();
-        }
+        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
+        require(mkdir(folder, 0700) == 0 && context_new(&o, &ctx, NULL) == GREBE_OK);
     }
     if (size == 0) {
         return 0;
     }
+    fuzz_bound(size);
     switch (data[0]) {
     case 'm':
     case 'p':
@@ -113,5 +111,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_graph(ctx, folder);
         break;
     }
+    fuzz_unbound();
     return 0;
 }

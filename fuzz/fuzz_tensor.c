@@ -11,40 +11,11 @@
 
 #include "array/tensor.h"
 #include "base/context_internal.h"
+#include "fuzz_bounded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VALUES_MAX = 1 << 20, FIXED_BYTES = 1 << 16 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-/* The system's memory, with a bound on what one call may ask for. */
-static size_t most_bytes;
-
-static void *bounded_alloc(void *ctx, size_t size, size_t align)
-{
-    const grebe_allocator *a = ctx;
-    require(size <= most_bytes);
-    return a->alloc(a->ctx, size, align);
-}
-
-static void *bounded_resize(void *ctx, void *p, size_t old_size, size_t new_size, size_t align)
-{
-    const grebe_allocator *a = ctx;
-    require(new_size <= most_bytes);
-    return a->resize(a->ctx, p, old_size, new_size, align);
-}
-
-static void bounded_free(void *ctx, void *p, size_t size, size_t align)
-{
-    const grebe_allocator *a = ctx;
-    a->free(a->ctx, p, size, align);
-}
+enum { VALUES_MAX = 1 << 20 };
 
 static void read_rows(const struct tensor *t)
 {
@@ -76,19 +47,16 @@ static void read_rows(const struct tensor *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char path[200];
-    static grebe_allocator bounded;
     static grebe_context *ctx;
     if (path[0] == '\0') {
         const char *temp = getenv("TMPDIR");
-        bounded = (grebe_allocator){ (void *)(uintptr_t)mem_system(), bounded_alloc, bounded_resize, bounded_free };
-        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = &bounded };
-        most_bytes = SIZE_MAX;
+        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
         snprintf(path, sizeof path, "%s/fuzz_tensor.%ld", temp != NULL ? temp : "/tmp", (long)getpid());
         require(context_new(&o, &ctx, NULL) == GREBE_OK);
     }
     FILE *f = fopen(path, "wb");
     require(f != NULL && fwrite(data, 1, size, f) == size && fclose(f) == 0);
-    most_bytes = 4 * size + FIXED_BYTES;
+    fuzz_bound(size);
     grebe_error err = GREBE_ERROR_INIT;
     struct tensor t;
     if (tensor_open(ctx, path, &t, &err) == GREBE_OK) {
@@ -97,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         require(err.message[0] != '\0');
     }
-    most_bytes = SIZE_MAX;
+    fuzz_unbound();
     unlink(path);
     return 0;
 }

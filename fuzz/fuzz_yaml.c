@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* YAML, and configurations in it: whatever the text, a tree that can be walked or a message. */
+/* YAML, and configurations in it: whatever the text, a tree that can be walked (in bounded allocations) or a message. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "ann/ann_suite.h"
+#include "fuzz_bounded.h"
 #include "wire/yaml_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -12,17 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint64_t walk(const struct yaml_tree *t, int depth)
 {
     uint64_t n = 1 + t->n + (uint64_t)(t->line == 0);
-    if (depth > YAML_TREE_DEPTH_MAX * 2) {
-        abort();
-    }
+    require(depth <= YAML_TREE_DEPTH_MAX * 2);
     for (size_t i = 0; t->type == YAML_TREE_LIST && i < t->n; i++) {
-        n += walk(&t->items[i], depth + 1);
+        n += walk(t->items[i], depth + 1);
     }
     for (size_t i = 0; t->type == YAML_TREE_MAP && i < t->n; i++) {
-        if (t->pairs[i].key.type != YAML_TREE_SCALAR) {
-            abort();
-        }
-        n += walk(&t->pairs[i].value, depth + 1);
+        require(t->pairs[i].key->type == YAML_TREE_SCALAR);
+        n += walk(t->pairs[i].value, depth + 1);
     }
     return n;
 }
@@ -36,17 +33,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ctx == NULL && context_new(NULL, &ctx, &err) != GREBE_OK) {
         return 0;
     }
-    struct arena ar = ARENA_INIT(ctx->a);
+    struct arena ar = ARENA_INIT(fuzz_bounded());
+    fuzz_bound(size);
     if (yaml_tree_parse(&ar, "x", (const char *)data, size, &t, &err) == GREBE_OK) {
         walk(t, 0);
-    } else if (err.message[0] == '\0') {
-        abort();
+    } else {
+        require(err.message[0] != '\0');
     }
     arena_release(&ar);
+    fuzz_unbound();
     ann_suite_init(&s, ctx);
-    if (ann_suite_parse(&s, "x", (const char *)data, size, &err) == GREBE_OK && (s.n_cases == 0 || s.n_exports == 0)) {
-        abort();
-    }
+    require(ann_suite_parse(&s, "x", (const char *)data, size, &err) != GREBE_OK || (s.n_cases > 0 && s.n_exports > 0));
     ann_suite_release(&s);
     return 0;
 }

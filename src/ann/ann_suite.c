@@ -113,7 +113,7 @@ static grebe_status read_exports(struct reader *r, const struct yaml_tree *globa
         return mem_fail(r->err, n * sizeof *s->exports, r->name);
     }
     for (size_t i = 0; i < n; i++) { /* the original passes over a list in silence: here it is meant */
-        const struct yaml_tree *e = v->type == YAML_TREE_LIST ? &v->items[i] : &v->pairs[i].value;
+        const struct yaml_tree *e = v->type == YAML_TREE_LIST ? v->items[i] : v->pairs[i].value;
         grebe_status st = read_export(r, e, &s->exports[i]);
         if (st != GREBE_OK) {
             return st;
@@ -197,18 +197,18 @@ static grebe_status echo(struct ann_suite *s, const char *text, const char **out
 static grebe_status read_case(struct reader *r, const struct yaml_tree *global, const struct yaml_pair *pair,
                               struct ann_suite_case *c)
 {
-    const struct yaml_tree *map = &pair->value;
+    const struct yaml_tree *map = pair->value;
     const char *index = NULL, *create = NULL, *search = NULL;
     int64_t k = 10, building = 1, searching = 1;
     bool is_search = false;
     grebe_status st = GREBE_OK;
     if (map->type != YAML_TREE_MAP) {
-        return FAIL_AT(r, map, GREBE_EINVAL, "case \"%.60s\": expected a map, found a %s", pair->key.text,
+        return FAIL_AT(r, map, GREBE_EINVAL, "case \"%.60s\": expected a map, found a %s", pair->key->text,
                        yaml_tree_type_name(map));
     }
     c->line = map->line;
     c->column = map->column;
-    c->job.name = pair->key.text;
+    c->job.name = pair->key->text;
     GREBE_TRY(need_text(r, map, "datapath", &c->dataset));
     GREBE_TRY(need_text(r, map, "index_name", &index));
     GREBE_TRY(need_text(r, map, "create_params", &create));
@@ -264,7 +264,7 @@ grebe_status ann_suite_parse(struct ann_suite *s, const char *name, const char *
     s->cases = arena_array(&s->ar, root->n, sizeof *s->cases);
     GREBE_TRY(s->cases == NULL ? mem_fail(err, root->n * sizeof *s->cases, name) : GREBE_OK);
     for (size_t i = 0; i < root->n; i++) {
-        if (&root->pairs[i].value != global) {
+        if (root->pairs[i].value != global) {
             GREBE_TRY(read_case(&r, global, &root->pairs[i], &s->cases[s->n_cases]));
             s->n_cases++;
         }

@@ -11,7 +11,7 @@ struct arena_block {
     size_t size; /* of the whole block, this header included */
 };
 
-enum { HEADER = (sizeof(struct arena_block) + 15) & ~15u, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20 };
+enum { HEADER = (sizeof(struct arena_block) + 15) & ~15u, BLOCK_MIN = 4096 };
 
 void *arena_alloc(struct arena *ar, size_t size)
 {
@@ -21,7 +21,7 @@ void *arena_alloc(struct arena *ar, size_t size)
     }
     need = (need & ~(size_t)15) - HEADER;
     if (ar->newest == NULL || ar->newest->size - ar->used < need) {
-        size_t block = ar->newest == NULL ? BLOCK_MIN : min_size(ar->newest->size * 2, BLOCK_MAX);
+        size_t block = ar->newest == NULL ? BLOCK_MIN : min_size(ar->newest->size * 2, ARENA_BLOCK_MAX);
         block = max_size(block, need + HEADER);
         struct arena_block *b = mem_alloc(ar->a, block);
         if (b == NULL) {

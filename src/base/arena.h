@@ -13,6 +13,9 @@
 
 struct arena_block;
 
+/** What is taken from the allocator at once for many small things; a larger one gets a block of its size. */
+enum { ARENA_BLOCK_MAX = 1 << 16 };
+
 struct arena {
     const grebe_allocator *a;
     struct arena_block *newest;

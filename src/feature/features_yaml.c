@@ -102,7 +102,7 @@ static grebe_status label_names(const struct translator *t, const struct yaml_tr
         return no_memory(t);
     }
     for (size_t i = 0; i < y->n; i++) {
-        const struct yaml_tree *key = &y->pairs[i].key, *name = &y->pairs[i].value;
+        const struct yaml_tree *key = y->pairs[i].key, *name = y->pairs[i].value;
         int64_t id;
         if (!number_parse_i64(key->text, key->n, &id) || id < 0 || id >= (int64_t)y->n || items[id].text != NULL) {
             return FAIL_NODE(t, key, "class_label: expected each id of 0 … %zu once", y->n - 1);
@@ -123,23 +123,23 @@ static grebe_status class_value(const struct translator *t, const struct yaml_pa
 {
     grebe_status st = GREBE_OK;
     struct json_member *members = NULL;
-    size_t n = p->value.type == YAML_TREE_MAP ? p->value.n : 0;
-    bool is_label = strcmp(p->key.text, "class_label") == 0;
-    if (p->value.type != YAML_TREE_MAP && !yaml_tree_is_null(&p->value)) {
-        return FAIL_NODE(t, &p->value, "%s: expected a map, found a %s", p->key.text, yaml_tree_type_name(&p->value));
+    size_t n = p->value->type == YAML_TREE_MAP ? p->value->n : 0;
+    bool is_label = strcmp(p->key->text, "class_label") == 0;
+    if (p->value->type != YAML_TREE_MAP && !yaml_tree_is_null(p->value)) {
+        return FAIL_NODE(t, p->value, "%s: expected a map, found a %s", p->key->text, yaml_tree_type_name(p->value));
     }
     GREBE_TRY(object_of(t, n + 1, out, &members));
     for (size_t i = 0; i < n; i++) {
-        const struct yaml_pair *m = &p->value.pairs[i];
-        members[i].key = m->key.text;
-        members[i].key_len = m->key.n;
-        bool is_names = is_label && strcmp(m->key.text, "names") == 0;
-        GREBE_TRY(is_names ? label_names(t, &m->value, &members[i].value)
-                           : yaml_tree_to_json(t->ar, &m->value, &members[i].value, t->err));
+        const struct yaml_pair *m = &p->value->pairs[i];
+        members[i].key = m->key->text;
+        members[i].key_len = m->key->n;
+        bool is_names = is_label && strcmp(m->key->text, "names") == 0;
+        GREBE_TRY(is_names ? label_names(t, m->value, &members[i].value)
+                           : yaml_tree_to_json(t->ar, m->value, &members[i].value, t->err));
     }
     members[n].key = "_type";
     members[n].key_len = 5;
-    GREBE_TRY(type_value(t, p->key.text, &members[n].value));
+    GREBE_TRY(type_value(t, p->key->text, &members[n].value));
     out->n = n + 1;
 out:
     return st;
@@ -151,13 +151,13 @@ static grebe_status fields_value(const struct translator *t, const struct yaml_t
     struct json_member *members = NULL;
     grebe_status st = object_of(t, y->n, out, &members);
     for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
-        const struct yaml_tree *name = yaml_tree_get(&y->items[i], "name");
+        const struct yaml_tree *name = yaml_tree_get(y->items[i], "name");
         if (name == NULL || name->type != YAML_TREE_SCALAR) {
-            return FAIL_NODE(t, &y->items[i], "expected an entry with a name");
+            return FAIL_NODE(t, y->items[i], "expected an entry with a name");
         }
         members[i].key = name->text;
         members[i].key_len = name->n;
-        st = node_value(t, &y->items[i], depth + 1, &members[i].value);
+        st = node_value(t, y->items[i], depth + 1, &members[i].value);
     }
     out->n = y->n;
     return st;
@@ -172,15 +172,15 @@ static grebe_status list_value(const struct translator *t, const struct yaml_tre
     GREBE_TRY(object_of(t, y->n + 2, out, &members));
     for (size_t i = 0; i < y->n; i++) {
         const struct yaml_pair *p = &y->pairs[i];
-        if (strcmp(p->key.text, "name") == 0) {
+        if (strcmp(p->key->text, "name") == 0) {
             continue;
         }
         struct json_member *m = &members[out->n++];
-        bool is_child = strcmp(p->key.text, key) == 0;
-        m->key = is_child ? "feature" : p->key.text;
+        bool is_child = strcmp(p->key->text, key) == 0;
+        m->key = is_child ? "feature" : p->key->text;
         m->key_len = strlen(m->key);
-        GREBE_TRY(is_child ? node_value(t, &p->value, depth + 1, &m->value)
-                           : yaml_tree_to_json(t->ar, &p->value, &m->value, t->err));
+        GREBE_TRY(is_child ? node_value(t, p->value, depth + 1, &m->value)
+                           : yaml_tree_to_json(t->ar, p->value, &m->value, t->err));
     }
     struct json_member *last = &members[out->n++];
     last->key = "_type";
@@ -238,7 +238,7 @@ static grebe_status node_value(const struct translator *t, const struct yaml_tre
         return node_value(t, dtype, depth + 1, out);
     }
     for (size_t i = 0; i < y->n; i++) {
-        if (strcmp(y->pairs[i].key.text, "name") != 0) {
+        if (strcmp(y->pairs[i].key->text, "name") != 0) {
             return class_value(t, &y->pairs[i], out);
         }
     }

@@ -14,17 +14,13 @@ struct making {
 static const struct yaml_tree *set_text(struct making *k, const struct yaml_tree *map, const char *key,
                                         const char *text)
 {
-    struct yaml_tree *v = arena_alloc(&k->m->arena, sizeof *v);
-    if (map == NULL || v == NULL) {
-        return NULL;
-    }
-    *v = graph_yaml_text(text);
-    return graph_yaml_set(&k->m->arena, map, key, v);
+    struct yaml_tree value = graph_yaml_text(text);
+    return map == NULL ? NULL : graph_yaml_set(&k->m->arena, map, key, &value);
 }
 
 /* The item with its file converted. */
 static grebe_status convert_item(struct making *k, const struct yaml_tree *item, const struct graph_file *f,
-                                 enum graph_conversion conversion, struct yaml_tree *out)
+                                 enum graph_conversion conversion, const struct yaml_tree **out)
 {
     struct graph_output made;
     static const char prefix[] = "preprocessed/";
@@ -44,7 +40,7 @@ static grebe_status convert_item(struct making *k, const struct yaml_tree *item,
     if (t == NULL) {
         return mem_fail(k->err, n, made.name);
     }
-    *out = *t;
+    *out = t;
     return GREBE_OK;
 }
 
@@ -59,17 +55,18 @@ static bool is_ids(const char *name)
     return false;
 }
 
-static grebe_status list_of(struct making *k, size_t n, struct yaml_tree **items, struct yaml_tree *list)
+static grebe_status list_of(struct making *k, size_t n, const struct yaml_tree ***items, struct yaml_tree *list)
 {
     *items = arena_array(&k->m->arena, n, sizeof **items);
     *list = (struct yaml_tree){ .type = YAML_TREE_LIST, .n = n, .items = *items };
     return *items != NULL ? GREBE_OK : mem_fail(k->err, n * sizeof **items, k->m->shown);
 }
 
-static grebe_status make_set(struct making *k, const struct graph_set_spec *s, struct yaml_tree *out)
+static grebe_status make_set(struct making *k, const struct graph_set_spec *s, const struct yaml_tree **out)
 {
     grebe_status st = GREBE_OK;
-    struct yaml_tree *items = NULL, list;
+    const struct yaml_tree **items = NULL;
+    struct yaml_tree list;
     GREBE_TRY(list_of(k, s->n_items, &items, &list));
     for (size_t i = 0; i < s->n_items; i++) {
         bool is_cast = k->ids_are_narrow && is_ids(s->items[i].name);
@@ -80,17 +77,18 @@ static grebe_status make_set(struct making *k, const struct graph_set_spec *s, s
     if (t == NULL) {
         return mem_fail(k->err, sizeof *t, k->m->shown);
     }
-    *out = *t;
+    *out = t;
 out:
     return st;
 }
 
-static grebe_status make_task(struct making *k, const struct graph_task_spec *task, struct yaml_tree *out)
+static grebe_status make_task(struct making *k, const struct graph_task_spec *task, const struct yaml_tree **out)
 {
     grebe_status st = GREBE_OK;
     const struct yaml_tree *t = task->item;
     for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
-        struct yaml_tree *items = NULL, list;
+        const struct yaml_tree **items = NULL;
+        struct yaml_tree list;
         if (task->n_sets[kind] == 0) {
             continue;
         }
@@ -103,7 +101,7 @@ static grebe_status make_task(struct making *k, const struct graph_task_spec *ta
             return mem_fail(k->err, sizeof *t, k->m->shown);
         }
     }
-    *out = *t;
+    *out = t;
 out:
     return st;
 }
@@ -114,7 +112,7 @@ static grebe_status make_root(struct making *k, bool has_edge_ids, const struct 
 {
     struct arena *ar = &k->m->arena;
     struct yaml_tree ids = graph_yaml_plain(has_edge_ids ? "true" : "false");
-    struct yaml_tree topology = { .type = YAML_TREE_MAP }; /* its values are copied into pairs */
+    struct yaml_tree topology = { .type = YAML_TREE_MAP };
     const struct yaml_tree *t = set_text(k, &topology, "type", "FusedCSCSamplingGraph");
     t = set_text(k, t, "path", "preprocessed/fused_csc_sampling_graph.pt");
     const struct yaml_tree *root = t != NULL ? graph_yaml_set(ar, k->m->root, "graph", NULL) : NULL;
@@ -136,7 +134,8 @@ grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_option
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = o->m;
     struct making k = { o, m, ids_are_narrow, err };
-    struct yaml_tree *features = NULL, *tasks = NULL, feature_list, task_list;
+    const struct yaml_tree **features = NULL, **tasks = NULL;
+    struct yaml_tree feature_list, task_list;
     const struct yaml_tree *root = NULL;
     struct buf text = BUF_INIT(m->ctx->a), path = BUF_INIT(m->ctx->a);
     struct io_writer *w = NULL;

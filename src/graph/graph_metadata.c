@@ -17,19 +17,10 @@ const char *const graph_set_names[GRAPH_SETS] = { "train_set", "validation_set",
 
 static grebe_status add_problem(struct graph_metadata *m, const struct graph_problem *p, grebe_error *err)
 {
-    if (m->n_problems == m->problem_capacity) {
-        size_t capacity = m->problem_capacity * 2 + 16;
-        struct graph_problem *more = arena_array(&m->arena, capacity, sizeof *more);
-        if (more == NULL) {
-            return mem_fail(err, capacity * sizeof *more, m->shown);
-        }
-        if (m->n_problems > 0) {
-            memcpy(more, m->problems, m->n_problems * sizeof *more);
-        }
-        m->problems = more;
-        m->problem_capacity = capacity;
+    struct graph_problem *x = arena_alloc(&m->arena, sizeof *x);
+    if (x == NULL) {
+        return mem_fail(err, sizeof *x, m->shown);
     }
-    struct graph_problem *x = &m->problems[m->n_problems];
     *x = *p;
     x->is_error = p->is_error || m->is_strict;
     x->field = arena_str(&m->arena, p->field, strlen(p->field));
@@ -37,7 +28,8 @@ static grebe_status add_problem(struct graph_metadata *m, const struct graph_pro
     if (x->field == NULL || x->message == NULL) {
         return mem_fail(err, strlen(p->message), m->shown);
     }
-    m->n_problems++;
+    *m->last_problem = x;
+    m->last_problem = &x->next;
     m->n_errors += x->is_error ? 1 : 0;
     return GREBE_OK;
 }
@@ -50,8 +42,9 @@ grebe_status graph_problem_add(struct graph_metadata *m, const struct yaml_tree 
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    struct graph_problem p = { is_error, status, m->shown, at != NULL ? at->line : 0, at != NULL ? at->column : 0,
-                               field,    message };
+    struct graph_problem p = {
+        NULL, is_error, status, m->shown, at != NULL ? at->line : 0, at != NULL ? at->column : 0, field, message
+    };
     return add_problem(m, &p, err);
 }
 
@@ -60,14 +53,13 @@ grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph
 {
     char field[160];
     snprintf(field, sizeof field, "%s.path", f->field);
-    struct graph_problem p = { true, status, m->shown, f->path_at->line, f->path_at->column, field, message };
+    struct graph_problem p = { NULL, true, status, m->shown, f->path_at->line, f->path_at->column, field, message };
     return add_problem(m, &p, err);
 }
 
 grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *err)
 {
-    for (size_t i = 0; i < m->n_problems; i++) {
-        const struct graph_problem *p = &m->problems[i];
+    for (const struct graph_problem *p = m->problems; p != NULL; p = p->next) {
         if (!p->is_error) {
             continue;
         }
@@ -145,21 +137,21 @@ static grebe_status read_text(struct graph_metadata *m, const char *path, grebe_
     grebe_error failed = GREBE_ERROR_INIT;
     GREBE_TRY(io_local_new(m->ctx, &store, err));
     GREBE_TRY(io_read_all(store, path, METADATA_BYTES_MAX, &text, NULL, err));
+    m->text_bytes = text->len;
     st = yaml_tree_parse(&m->arena, m->shown, (const char *)text->data, text->len, &tree, &failed);
-    struct yaml_tree *root = arena_alloc_zero(&m->arena, sizeof *root);
-    if (root == NULL || st == GREBE_ENOMEM) {
-        st = mem_fail(err, sizeof *root, m->shown);
+    st = st == GREBE_OK ? graph_yaml_merge(&m->arena, m->shown, tree, &tree, &failed) : st;
+    if (st == GREBE_ENOMEM) {
+        st = mem_fail(err, text->len, m->shown);
         goto out;
     }
-    st = st == GREBE_OK ? graph_yaml_merge(&m->arena, m->shown, tree, root, &failed) : st;
     if (st != GREBE_OK) {
         st = add_syntax(m, &failed, err);
         goto out;
     }
-    m->root = root;
-    if (root->type != YAML_TREE_MAP || (root->n == 0 && text->len == 0)) {
+    m->root = tree;
+    if (tree->type != YAML_TREE_MAP || (tree->n == 0 && text->len == 0)) {
         GREBE_TRY(
-            graph_problem_add(m, root, "", true, GREBE_ESCHEMA, err, "%s",
+            graph_problem_add(m, tree, "", true, GREBE_ESCHEMA, err, "%s",
                               text->len == 0 ? "the file is empty: a section \"graph\" is needed" : "expected a map"));
         m->root = NULL;
     }
@@ -181,6 +173,7 @@ grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const cha
     m->ctx = ctx;
     m->arena = ARENA_INIT(ctx->a);
     m->is_strict = is_strict;
+    m->last_problem = &m->problems;
     m->path = arena_str(&m->arena, path, strlen(path));
     m->folder = arena_str(&m->arena, folder, strlen(folder));
     m->shown = m->path;

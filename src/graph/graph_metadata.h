@@ -16,6 +16,7 @@ enum graph_domain { GRAPH_NODE, GRAPH_EDGE, GRAPH_WHOLE };
 
 /** One thing that is wrong, or looks so. */
 struct graph_problem {
+    const struct graph_problem *next; /* NULL: the last */
     bool is_error;
     grebe_status status;   /* what the call fails with */
     const char *file;      /* as messages name it */
@@ -91,6 +92,7 @@ struct graph_metadata {
     const char *made_in; /* preprocessed: the folder that "preprocessed/" stands for, whatever its name; else NULL */
     const char *shown;   /* the file as messages name it */
     const struct yaml_tree *root;
+    size_t text_bytes; /* of the file: what is allocated at once for it is at most four times that, or ARENA_BLOCK_MAX */
     const char *dataset_name; /* NULL: none */
     bool is_homogeneous;
     struct graph_node_spec *nodes;
@@ -103,8 +105,8 @@ struct graph_metadata {
     /* of preprocessed ones */
     const char *topology; /* path of the graph; NULL: none */
     bool has_edge_ids;
-    struct graph_problem *problems;
-    size_t n_problems, problem_capacity, n_errors;
+    const struct graph_problem *problems, **last_problem; /* in the order in which they were found */
+    size_t n_errors;
     bool is_strict; /* what else is a warning is an error */
 };
 

@@ -40,14 +40,12 @@ static grebe_status fill_nodes(const struct graph_map *graph, grebe_error *err)
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = graph->m;
     const struct yaml_tree *list = NULL;
+    void *entries = NULL;
     size_t n = 0;
-    GREBE_TRY(graph_map_list(graph, "nodes", &list, &n, err));
+    GREBE_TRY(graph_map_list(graph, "nodes", sizeof *m->nodes, &list, &n, &entries, err));
+    m->nodes = entries;
     if (n == 0 && (list == NULL || list->type != YAML_TREE_SCALAR)) {
         GREBE_TRY(graph_map_fail(graph, "nodes", err, "at least one entry of nodes is needed"));
-    }
-    m->nodes = arena_array(&m->arena, n, sizeof *m->nodes);
-    if (m->nodes == NULL) {
-        return mem_fail(err, n * sizeof *m->nodes, m->shown);
     }
     for (size_t i = 0; i < n; i++) {
         struct graph_map map;
@@ -150,12 +148,14 @@ static grebe_status fill_edges(const struct graph_map *graph, grebe_error *err)
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = graph->m;
     const struct yaml_tree *list = NULL;
+    void *entries = NULL;
     size_t n = 0;
     bool has_types = false;
     for (size_t i = 0; i < m->n_nodes; i++) {
         has_types = has_types || m->nodes[i].type != NULL;
     }
-    GREBE_TRY(graph_map_list(graph, "edges", &list, &n, err));
+    GREBE_TRY(graph_map_list(graph, "edges", sizeof *m->edges, &list, &n, &entries, err));
+    m->edges = entries;
     if (n == 0) {
         GREBE_TRY(graph_map_fail(graph, "edges", err, "at least one entry of edges is needed"));
     }
@@ -167,10 +167,6 @@ static grebe_status fill_edges(const struct graph_map *graph, grebe_error *err)
             GREBE_TRY(graph_map_fail(&map, NULL, err,
                                      "a node type is needed because there are several entries, or others have types"));
         }
-    }
-    m->edges = arena_array(&m->arena, n, sizeof *m->edges);
-    if (m->edges == NULL) {
-        return mem_fail(err, n * sizeof *m->edges, m->shown);
     }
     GREBE_TRY(name_index_new(m->ctx->a, n, &m->edge_names, err));
     for (size_t i = 0; i < n; i++) {

@@ -23,9 +23,16 @@ grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_
  * with a warning. */
 grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out,
                             grebe_error *err);
-/** A list of maps; nothing or null: empty. *n entries of `list`. */
-grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n,
-                            grebe_error *err);
+/**
+ * A list of maps; nothing or null: empty. More entries than the text could tell of (many aliases of one map) are a problem.
+ *
+ * @param entry_bytes Of what an entry becomes.
+ * @param list        The value, NULL: none.
+ * @param n           Its entries; 0 when a problem was added.
+ * @param entries     Shape [n], zeroed, in the arena.
+ */
+grebe_status graph_map_list(const struct graph_map *map, const char *key, size_t entry_bytes, const struct yaml_tree **list,
+                            size_t *n, void **entries, grebe_error *err);
 /** Item i of the list under a key. *is_map false: a problem was added. */
 grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i,
                             struct graph_map *out, bool *is_map, grebe_error *err);

@@ -77,11 +77,9 @@ static grebe_status fill_feature(const struct graph_map *map, bool is_attribute,
     f->is_bfloat16 = is_bfloat16(map->tree);
     GREBE_TRY(graph_map_extra(map, known, &f->extra, err));
     const struct yaml_tree *more = yaml_tree_get(map->tree, "extra_fields");
-    for (size_t i = 0; more != NULL && more->type == YAML_TREE_MAP && i < more->n; i++) { /* both are metadata */
-        f->extra = graph_yaml_set(&map->m->arena, f->extra, more->pairs[i].key.text, &more->pairs[i].value);
-        if (f->extra == NULL) {
-            return mem_fail(err, sizeof *more, map->field);
-        }
+    if (more != NULL && more->type == YAML_TREE_MAP) { /* both are metadata */
+        f->extra = graph_yaml_set_all(&map->m->arena, f->extra, more);
+        st = f->extra != NULL ? GREBE_OK : mem_fail(err, more->n * sizeof *more->pairs, map->field);
     }
 out:
     return st;
@@ -92,12 +90,10 @@ grebe_status graph_features_fill(const struct graph_map *map, bool is_attributes
 {
     grebe_status st = GREBE_OK;
     const struct yaml_tree *list = NULL;
+    void *entries = NULL;
     size_t n_items = 0;
-    GREBE_TRY(graph_map_list(map, "feature_data", &list, &n_items, err));
-    *out = arena_array(&map->m->arena, n_items, sizeof **out);
-    if (*out == NULL) {
-        return mem_fail(err, n_items * sizeof **out, map->m->shown);
-    }
+    GREBE_TRY(graph_map_list(map, "feature_data", sizeof **out, &list, &n_items, &entries, err));
+    *out = entries;
     for (size_t i = 0; i < n_items; i++) {
         struct graph_map item;
         bool is_map = false;
@@ -145,20 +141,17 @@ static grebe_status fill_set(const struct graph_map *map, struct graph_set_spec 
     static const char *const known[] = { "type", "data", NULL };
     static const char *const known_of_items[] = { "name", "format", "in_memory", "path", "torch_dtype", NULL };
     grebe_status st = GREBE_OK;
-    struct graph_metadata *m = map->m;
     const struct yaml_tree *list = NULL;
+    void *entries = NULL;
     size_t n = 0;
     out->at = map->tree;
     GREBE_TRY(graph_map_text(map, "type", false, &out->type, err));
     GREBE_TRY(check_set_type(map, out->type, err));
-    GREBE_TRY(graph_map_list(map, "data", &list, &n, err));
+    GREBE_TRY(graph_map_list(map, "data", sizeof *out->items, &list, &n, &entries, err));
+    out->items = entries;
     GREBE_TRY(graph_map_typos(map, known, true, "It is not looked at.", err));
     if (list == NULL || graph_yaml_scalar_of(list).kind == GRAPH_YAML_NULL) {
         return graph_map_fail(map, "data", err, "data is required");
-    }
-    out->items = arena_array(&m->arena, n, sizeof *out->items);
-    if (out->items == NULL) {
-        return mem_fail(err, n * sizeof *out->items, m->shown);
     }
     for (size_t i = 0; i < n; i++) {
         struct graph_map item;
@@ -216,12 +209,10 @@ grebe_status graph_tasks_fill(const struct graph_map *root, grebe_error *err)
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = root->m;
     const struct yaml_tree *list = NULL;
+    void *entries = NULL;
     size_t n = 0;
-    GREBE_TRY(graph_map_list(root, "tasks", &list, &n, err));
-    m->tasks = arena_array(&m->arena, n, sizeof *m->tasks);
-    if (m->tasks == NULL) {
-        return mem_fail(err, n * sizeof *m->tasks, m->shown);
-    }
+    GREBE_TRY(graph_map_list(root, "tasks", sizeof *m->tasks, &list, &n, &entries, err));
+    m->tasks = entries;
     for (size_t i = 0; i < n; i++) {
         struct graph_map task;
         bool is_map = false;
@@ -234,11 +225,8 @@ grebe_status graph_tasks_fill(const struct graph_map *root, grebe_error *err)
         for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
             const struct yaml_tree *sets = NULL;
             size_t n_sets = 0;
-            GREBE_TRY(graph_map_list(&task, graph_set_names[kind], &sets, &n_sets, err));
-            t->sets[kind] = arena_array(&m->arena, n_sets, sizeof *t->sets[kind]);
-            if (t->sets[kind] == NULL) {
-                return mem_fail(err, n_sets * sizeof *t->sets[kind], m->shown);
-            }
+            GREBE_TRY(graph_map_list(&task, graph_set_names[kind], sizeof *t->sets[kind], &sets, &n_sets, &entries, err));
+            t->sets[kind] = entries;
             for (size_t k = 0; k < n_sets; k++) {
                 struct graph_map map;
                 GREBE_TRY(graph_map_item(&task, graph_set_names[kind], sets, k, &map, &is_map, err));

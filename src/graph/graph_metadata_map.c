@@ -51,27 +51,30 @@ grebe_status graph_map_text(const struct graph_map *map, const char *key, bool i
                                    kinds[x.kind], v->text);
 }
 
-grebe_status graph_map_list(const struct graph_map *map, const char *key, const struct yaml_tree **list, size_t *n,
-                            grebe_error *err)
+grebe_status graph_map_list(const struct graph_map *map, const char *key, size_t entry_bytes, const struct yaml_tree **list,
+                            size_t *n, void **entries, grebe_error *err)
 {
+    struct graph_metadata *m = map->m;
     const struct yaml_tree *v = yaml_tree_get(map->tree, key);
+    grebe_status st = GREBE_OK;
     *list = v;
     *n = 0;
-    if (v == NULL || graph_yaml_scalar_of(v).kind == GRAPH_YAML_NULL) {
-        return GREBE_OK;
+    if (v != NULL && v->type != YAML_TREE_LIST && graph_yaml_scalar_of(v).kind != GRAPH_YAML_NULL) {
+        st = graph_map_fail(map, key, err, "expected a list, found a %s", yaml_tree_type_name(v));
+    } else if (v != NULL && v->type == YAML_TREE_LIST && v->n > (4 * m->text_bytes + ARENA_BLOCK_MAX) / entry_bytes) {
+        st = graph_map_fail(map, key, err, "%zu entries are more than a file of %zu bytes describes", v->n, m->text_bytes);
+    } else if (v != NULL && v->type == YAML_TREE_LIST) {
+        *n = v->n;
     }
-    if (v->type != YAML_TREE_LIST) {
-        return graph_map_fail(map, key, err, "expected a list, found a %s", yaml_tree_type_name(v));
-    }
-    *n = v->n;
-    return GREBE_OK;
+    *entries = arena_array(&m->arena, *n, entry_bytes);
+    return *entries != NULL || st != GREBE_OK ? st : mem_fail(err, *n * entry_bytes, m->shown);
 }
 
 grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i,
                             struct graph_map *out, bool *is_map, grebe_error *err)
 {
     out->m = map->m;
-    out->tree = &list->items[i];
+    out->tree = list->items[i];
     snprintf(out->field, sizeof out->field, "%.90s%s%s[%zu]", map->field, map->field[0] != '\0' ? "." : "", key, i);
     *is_map = out->tree->type == YAML_TREE_MAP;
     return *is_map ? GREBE_OK
@@ -196,7 +199,7 @@ grebe_status graph_map_typos(const struct graph_map *map, const char *const *kno
 {
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < map->tree->n && st == GREBE_OK; i++) {
-        const struct yaml_tree *key = &map->tree->pairs[i].key;
+        const struct yaml_tree *key = map->tree->pairs[i].key;
         const char *near = NULL;
         char field[200];
         size_t least = strlen(key->text) <= 4 ? 2 : 3; /* short words are near to everything */
@@ -229,7 +232,7 @@ grebe_status graph_map_extra(const struct graph_map *map, const char *const *kno
         return mem_fail(err, sizeof *extra, map->field);
     }
     for (size_t i = 0; i < map->tree->n; i++) {
-        if (!is_among(known, map->tree->pairs[i].key.text)) {
+        if (!is_among(known, map->tree->pairs[i].key->text)) {
             pairs[n++] = map->tree->pairs[i];
         }
     }

@@ -16,8 +16,7 @@ grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_gra
 
 void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options)
 {
-    for (size_t i = 0; options->on_problem != NULL && i < m->n_problems; i++) {
-        const struct graph_problem *p = &m->problems[i];
+    for (const struct graph_problem *p = m->problems; options->on_problem != NULL && p != NULL; p = p->next) {
         grebe_graph_problem told = { sizeof told, p->is_error, p->status, p->file,
                                      p->line,     p->column,   p->field,  p->message };
         options->on_problem(options->problem_arg, &told);

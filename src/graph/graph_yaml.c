@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/number.h"
 #include "wire/json.h"
 
@@ -168,94 +169,159 @@ static bool is_merge(const struct yaml_tree *key)
     return key->is_plain && key->n == 2 && memcmp(key->text, "<<", 2) == 0;
 }
 
-static size_t merged_pairs(const struct yaml_tree *v)
+static size_t n_pairs(const struct yaml_tree *t) { return t->type == YAML_TREE_MAP ? t->n : 0; }
+
+/* Pairs that "<<" names, those that are there already too; 0: there is no "<<". */
+static size_t merged_pairs(const struct yaml_tree *map)
 {
-    size_t n = v->type == YAML_TREE_MAP ? v->n : 0;
-    for (size_t i = 0; v->type == YAML_TREE_LIST && i < v->n; i++) {
-        n += v->items[i].type == YAML_TREE_MAP ? v->items[i].n : 0;
+    size_t n = 0;
+    for (size_t i = 0; i < map->n; i++) {
+        const struct yaml_tree *v = map->pairs[i].value;
+        if (is_merge(map->pairs[i].key)) {
+            n += 1 + n_pairs(v);
+            for (size_t k = 0; v->type == YAML_TREE_LIST && k < v->n; k++) {
+                n += n_pairs(v->items[k]);
+            }
+        }
     }
     return n;
 }
 
+/* What a map becomes. */
+struct merging {
+    struct yaml_pair *pairs;
+    size_t n, room;
+    const char *name;
+};
+
 /* A key that is there already stays as it is. */
-static void add_pairs(struct yaml_pair *to, size_t *n, const struct yaml_tree *map)
+static grebe_status add_pairs(struct merging *to, const struct yaml_tree *map, const struct yaml_tree *at, grebe_error *err)
 {
-    for (size_t i = 0; i < map->n; i++) {
+    for (size_t i = 0; i < n_pairs(map); i++) {
         const struct yaml_pair *p = &map->pairs[i];
-        bool is_there = is_merge(&p->key);
-        for (size_t k = 0; k < *n && !is_there; k++) {
-            is_there = to[k].key.n == p->key.n && memcmp(to[k].key.text, p->key.text, p->key.n) == 0;
+        bool is_there = is_merge(p->key);
+        for (size_t k = 0; k < to->n && !is_there; k++) {
+            const struct yaml_tree *key = to->pairs[k].key;
+            is_there = key->n == p->key->n && memcmp(key->text, p->key->text, p->key->n) == 0;
         }
-        if (!is_there) {
-            to[(*n)++] = *p;
+        if (is_there) {
+            continue;
         }
+        if (to->n == to->room) {
+            return GREBE_FAIL(err, GREBE_ELIMIT, "%s:%u:%u: more names in one map than the limit of %d", to->name, (unsigned)at->line,
+                              (unsigned)at->column, YAML_TREE_KEYS_MAX);
+        }
+        to->pairs[to->n++] = *p;
     }
+    return GREBE_OK;
 }
 
-static grebe_status merge_map(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+/* Its own names first, then those of "<<" in their order. */
+static grebe_status merge_map(struct arena *ar, const char *name, const struct yaml_tree *t, const struct yaml_tree **out,
                               grebe_error *err)
 {
-    size_t room = t->n, n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        room += is_merge(&t->pairs[i].key) ? merged_pairs(&t->pairs[i].value) : 0;
+    struct yaml_tree *made = arena_alloc(ar, sizeof *made);
+    struct merging to = { .room = min_size(t->n + merged_pairs(t), YAML_TREE_KEYS_MAX), .name = name };
+    to.pairs = arena_array(ar, to.room, sizeof *to.pairs);
+    if (made == NULL || to.pairs == NULL) {
+        return mem_fail(err, to.room * sizeof *to.pairs, name);
     }
-    struct yaml_pair *pairs = arena_array(ar, room, sizeof *pairs);
-    if (pairs == NULL) {
-        return mem_fail(err, room * sizeof *pairs, name);
-    }
-    add_pairs(pairs, &n, t);
-    for (size_t i = 0; i < t->n; i++) {
-        const struct yaml_tree *v = &t->pairs[i].value;
-        if (!is_merge(&t->pairs[i].key)) {
+    grebe_status st = add_pairs(&to, t, t, err);
+    for (size_t i = 0; i < t->n && st == GREBE_OK; i++) {
+        const struct yaml_tree *v = t->pairs[i].value;
+        if (!is_merge(t->pairs[i].key)) {
             continue;
         }
         if (v->type == YAML_TREE_SCALAR) {
             return GREBE_FAIL(err, GREBE_ECORRUPT, "%s:%u:%u: \"<<\" takes a map, or a list of maps", name,
                               (unsigned)v->line, (unsigned)v->column);
         }
-        for (size_t k = 0; v->type == YAML_TREE_LIST && k < v->n; k++) {
-            if (v->items[k].type == YAML_TREE_MAP) {
-                add_pairs(pairs, &n, &v->items[k]);
-            }
-        }
-        if (v->type == YAML_TREE_MAP) {
-            add_pairs(pairs, &n, v);
+        st = v->type == YAML_TREE_MAP ? add_pairs(&to, v, v, err) : st;
+        for (size_t k = 0; v->type == YAML_TREE_LIST && k < v->n && st == GREBE_OK; k++) {
+            st = add_pairs(&to, v->items[k], v, err);
         }
     }
-    *out = *t;
-    out->pairs = pairs;
-    out->n = n;
-    for (size_t i = 0; i < n; i++) {
-        struct yaml_tree value;
-        grebe_status st = graph_yaml_merge(ar, name, &pairs[i].value, &value, err);
+    *made = *t;
+    made->pairs = to.pairs;
+    made->n = to.n;
+    *out = made;
+    return st;
+}
+
+static grebe_status merge_values(struct arena *ar, const char *name, const struct yaml_tree *t, const struct yaml_tree **out,
+                                 grebe_error *err)
+{
+    struct yaml_tree *made = NULL;
+    struct yaml_pair *pairs = NULL;
+    *out = t;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct yaml_tree *value = NULL;
+        grebe_status st = graph_yaml_merge(ar, name, t->pairs[i].value, &value, err);
         if (st != GREBE_OK) {
             return st;
+        }
+        if (value == t->pairs[i].value) {
+            continue;
+        }
+        if (made == NULL) {
+            made = arena_alloc(ar, sizeof *made);
+            pairs = arena_array(ar, t->n, sizeof *pairs);
+            if (made == NULL || pairs == NULL) {
+                return mem_fail(err, t->n * sizeof *pairs, name);
+            }
+            memcpy(pairs, t->pairs, t->n * sizeof *pairs);
+            *made = *t;
+            made->pairs = pairs;
+            *out = made;
         }
         pairs[i].value = value;
     }
     return GREBE_OK;
 }
 
-/* Depth is bounded by YAML_TREE_DEPTH_MAX (merging puts nothing deeper), size by YAML_TREE_NODES_MAX. */
-grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+static grebe_status merge_items(struct arena *ar, const char *name, const struct yaml_tree *t, const struct yaml_tree **out,
+                                grebe_error *err)
+{
+    struct yaml_tree *made = NULL;
+    const struct yaml_tree **items = NULL;
+    *out = t;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct yaml_tree *item = NULL;
+        grebe_status st = graph_yaml_merge(ar, name, t->items[i], &item, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        if (item == t->items[i]) {
+            continue;
+        }
+        if (made == NULL) {
+            made = arena_alloc(ar, sizeof *made);
+            items = arena_array(ar, t->n, sizeof *items);
+            if (made == NULL || items == NULL) {
+                return mem_fail(err, t->n * sizeof *items, name);
+            }
+            memcpy(items, t->items, t->n * sizeof *items);
+            *made = *t;
+            made->items = items;
+            *out = made;
+        }
+        items[i] = item;
+    }
+    return GREBE_OK;
+}
+
+/* Depth is bounded by YAML_TREE_DEPTH_MAX (merging puts nothing deeper), work by YAML_TREE_NODES_MAX. */
+grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, const struct yaml_tree **out,
                               grebe_error *err)
 {
-    if (t->type == YAML_TREE_MAP) {
-        return merge_map(ar, name, t, out, err);
-    }
-    *out = *t;
+    grebe_status st = GREBE_OK;
+    *out = t;
     if (t->type == YAML_TREE_LIST) {
-        struct yaml_tree *items = arena_array(ar, t->n, sizeof *items);
-        if (items == NULL) {
-            return mem_fail(err, t->n * sizeof *items, name);
-        }
-        for (size_t i = 0; i < t->n; i++) {
-            grebe_status st = graph_yaml_merge(ar, name, &t->items[i], &items[i], err);
-            if (st != GREBE_OK) {
-                return st;
-            }
-        }
-        out->items = items;
+        return merge_items(ar, name, t, out, err);
+    }
+    if (t->type == YAML_TREE_MAP) {
+        st = merged_pairs(t) > 0 ? merge_map(ar, name, t, &t, err) : GREBE_OK;
+        return st == GREBE_OK ? merge_values(ar, name, t, out, err) : st;
     }
     return GREBE_OK;
 }
@@ -268,14 +334,14 @@ static void put_json(struct json_writer *w, const struct yaml_tree *t)
     if (t->type == YAML_TREE_LIST) {
         json_open_array(w);
         for (size_t i = 0; i < t->n; i++) {
-            put_json(w, &t->items[i]);
+            put_json(w, t->items[i]);
         }
         json_close_array(w);
     } else if (t->type == YAML_TREE_MAP) {
         json_open_object(w);
         for (size_t i = 0; i < t->n; i++) {
-            json_key_len(w, t->pairs[i].key.text, t->pairs[i].key.n);
-            put_json(w, &t->pairs[i].value);
+            json_key_len(w, t->pairs[i].key->text, t->pairs[i].key->n);
+            put_json(w, t->pairs[i].value);
         }
         json_close_object(w);
     } else if (x.kind == GRAPH_YAML_NULL) {
@@ -314,31 +380,53 @@ struct yaml_tree graph_yaml_plain(const char *text)
 const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key,
                                        const struct yaml_tree *value)
 {
-    struct yaml_tree *out = arena_alloc(ar, sizeof *out);
+    struct yaml_tree *nodes = arena_array(ar, 3, sizeof *nodes), *out = nodes, *name = nodes + 1, *copy = nodes + 2;
     struct yaml_pair *pairs = arena_array(ar, map->n + 1, sizeof *pairs);
     size_t n = 0;
     bool is_set = value == NULL;
-    if (out == NULL || pairs == NULL) {
+    if (nodes == NULL || pairs == NULL) {
         return NULL;
     }
+    if (value != NULL) {
+        *copy = *value;
+    }
     for (size_t i = 0; i < map->n; i++) {
-        bool is_it =
-            map->pairs[i].key.n == strlen(key) && memcmp(map->pairs[i].key.text, key, map->pairs[i].key.n) == 0;
+        const struct yaml_tree *k = map->pairs[i].key;
+        bool is_it = k->n == strlen(key) && memcmp(k->text, key, k->n) == 0;
         if (is_it && value == NULL) {
             continue;
         }
-        pairs[n] = map->pairs[i];
-        if (is_it) {
-            pairs[n].value = *value;
-            is_set = true;
-        }
-        n++;
+        pairs[n++] = is_it ? (struct yaml_pair){ k, copy } : map->pairs[i];
+        is_set = is_set || is_it;
     }
     if (!is_set) {
-        pairs[n++] = (struct yaml_pair){ graph_yaml_text(key), *value };
+        *name = graph_yaml_text(key);
+        pairs[n++] = (struct yaml_pair){ name, copy };
     }
     *out = *map;
     out->pairs = pairs;
     out->n = n;
+    return out;
+}
+
+const struct yaml_tree *graph_yaml_set_all(struct arena *ar, const struct yaml_tree *map, const struct yaml_tree *more)
+{
+    struct yaml_tree *out = arena_alloc(ar, sizeof *out);
+    struct yaml_pair *pairs = arena_array(ar, map->n + more->n, sizeof *pairs);
+    size_t n = 0;
+    if (out == NULL || pairs == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        if (yaml_tree_get(more, map->pairs[i].key->text) == NULL) {
+            pairs[n++] = map->pairs[i];
+        }
+    }
+    if (more->n > 0) {
+        memcpy(pairs + n, more->pairs, more->n * sizeof *pairs);
+    }
+    *out = *map;
+    out->pairs = pairs;
+    out->n = n + more->n;
     return out;
 }

@@ -30,8 +30,12 @@ struct graph_yaml_scalar {
 /** OTHER: a list or map. NULL is taken as null. */
 struct graph_yaml_scalar graph_yaml_scalar_of(const struct yaml_tree *t);
 
-/** The tree with what "<<" names put into its map. GREBE_ENOMEM; GREBE_ECORRUPT (merging what is no map). */
-grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, struct yaml_tree *out,
+/**
+ * The tree with what "<<" names put into its map; a part without any is the part itself.
+ *
+ * @return GREBE_OK; GREBE_ENOMEM; GREBE_ECORRUPT (merging what is no map); GREBE_ELIMIT (more names in a map than YAML_TREE_KEYS_MAX).
+ */
+grebe_status graph_yaml_merge(struct arena *ar, const char *name, const struct yaml_tree *t, const struct yaml_tree **out,
                               grebe_error *err);
 
 /** As JSON, types kept. */
@@ -46,8 +50,10 @@ grebe_status graph_yaml_dump(struct buf *dst, const struct yaml_tree *map, grebe
 struct yaml_tree graph_yaml_text(const char *text);
 /** A plain scalar: "true", "null". */
 struct yaml_tree graph_yaml_plain(const char *text);
-/** The map with a key set (or added; value NULL: taken away). NULL: no memory. */
+/** The map with a key set to a copy of value (or added; value NULL: taken away). NULL: no memory. */
 const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key,
                                        const struct yaml_tree *value);
+/** The map with all pairs of another in the place of its own of that name. NULL: no memory. */
+const struct yaml_tree *graph_yaml_set_all(struct arena *ar, const struct yaml_tree *map, const struct yaml_tree *more);
 
 #endif

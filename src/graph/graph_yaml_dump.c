@@ -125,7 +125,7 @@ static grebe_status put_value(struct buf *dst, const struct yaml_tree *v, size_t
             is_item ? indent + 2 : indent; /* items of a key stand below the key, those of an item are moved in */
         GREBE_TRY(put_spaces(dst, i == 0 && is_item ? 0 : at, err));
         GREBE_TRY(buf_put_byte(dst, '-', err));
-        GREBE_TRY(put_value(dst, &v->items[i], at, true, err));
+        GREBE_TRY(put_value(dst, v->items[i], at, true, err));
     }
 out:
     return st;
@@ -140,15 +140,15 @@ static grebe_status put_map(struct buf *dst, const struct yaml_tree *t, size_t i
         const struct yaml_pair *next = NULL;
         for (size_t i = 0; i < t->n; i++) {
             const struct yaml_pair *p = &t->pairs[i];
-            if ((last == NULL || compare_keys(&p->key, &last->key) > 0) &&
-                (next == NULL || compare_keys(&p->key, &next->key) < 0)) {
+            if ((last == NULL || compare_keys(p->key, last->key) > 0) &&
+                (next == NULL || compare_keys(p->key, next->key) < 0)) {
                 next = p;
             }
         }
         GREBE_TRY(put_spaces(dst, n == 0 && is_begun ? 0 : indent, err));
-        GREBE_TRY(put_scalar(dst, &next->key, err));
+        GREBE_TRY(put_scalar(dst, next->key, err));
         GREBE_TRY(buf_put_byte(dst, ':', err));
-        GREBE_TRY(put_value(dst, &next->value, indent, false, err));
+        GREBE_TRY(put_value(dst, next->value, indent, false, err));
         last = next;
     }
 out:

@@ -89,23 +89,20 @@ static grebe_status write_tensor(struct graph_exporting *e, const struct tensor 
 
 /* ---- parts ---- */
 
-static grebe_status keep(const struct yaml_tree *t, struct yaml_tree *out, grebe_error *err)
+static grebe_status keep(const struct yaml_tree *t, const struct yaml_tree **out, grebe_error *err)
 {
-    if (t == NULL) {
-        return mem_fail(err, sizeof *t, "metadata.yaml");
-    }
-    *out = *t;
-    return GREBE_OK;
+    *out = t;
+    return t != NULL ? GREBE_OK : mem_fail(err, sizeof *t, "metadata.yaml");
 }
 
-static struct yaml_tree *new_list(struct graph_exporting *e, size_t n)
+static const struct yaml_tree **new_list(struct graph_exporting *e, size_t n)
 {
-    return arena_array(&e->ar, n + 1, sizeof(struct yaml_tree)); /* of nothing there is an address, too */
+    return arena_array(&e->ar, n, sizeof(struct yaml_tree *));
 }
 
 /* A tensor as a file, and the item that names it. */
 static grebe_status put_tensor(struct graph_exporting *e, const struct tensor *t, struct matrix *m, size_t column, const char *group,
-                               const char *part, const struct yaml_tree *item, struct yaml_tree *out, grebe_error *err)
+                               const char *part, const struct yaml_tree *item, const struct yaml_tree **out, grebe_error *err)
 {
     const char *name = NULL;
     grebe_status st = graph_export_name(e, group, part, "npy", &name, err);
@@ -121,7 +118,7 @@ static grebe_status put_tensor(struct graph_exporting *e, const struct tensor *t
 }
 
 static grebe_status put_attributes(struct graph_exporting *e, struct matrix *m, size_t first, const char *domain, const char *type,
-                                   struct yaml_tree *items, size_t *n, grebe_error *err)
+                                   const struct yaml_tree **items, size_t *n, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t c = first; c < m->n_columns && st == GREBE_OK; c++) {
@@ -135,7 +132,7 @@ static grebe_status put_attributes(struct graph_exporting *e, struct matrix *m, 
     return st;
 }
 
-static grebe_status put_edges(struct graph_exporting *e, size_t type, struct yaml_tree *out, struct yaml_tree *attributes, size_t *n,
+static grebe_status put_edges(struct graph_exporting *e, size_t type, const struct yaml_tree **out, const struct yaml_tree **attributes, size_t *n,
                               grebe_error *err)
 {
     const char *name = grebe_graph_edge_type(e->g, type), *file = NULL;
@@ -155,7 +152,7 @@ out:
     return st;
 }
 
-static grebe_status put_nodes(struct graph_exporting *e, size_t type, struct yaml_tree *out, struct yaml_tree *attributes, size_t *n,
+static grebe_status put_nodes(struct graph_exporting *e, size_t type, const struct yaml_tree **out, const struct yaml_tree **attributes, size_t *n,
                               grebe_error *err)
 {
     const char *name = grebe_graph_node_type(e->g, type);
@@ -183,8 +180,8 @@ static grebe_status put_graph(struct graph_exporting *e, const struct yaml_tree 
     if (g == NULL) {
         return GREBE_OK;
     }
-    struct yaml_tree *nodes = new_list(e, n_node_types), *edges = new_list(e, n_edge_types);
-    struct yaml_tree *attributes = new_list(e, n_node_types * g->n_node_attributes + n_edge_types * g->n_edge_attributes);
+    const struct yaml_tree **nodes = new_list(e, n_node_types), **edges = new_list(e, n_edge_types);
+    const struct yaml_tree **attributes = new_list(e, n_node_types * g->n_node_attributes + n_edge_types * g->n_edge_attributes);
     if (nodes == NULL || edges == NULL || attributes == NULL) {
         return mem_fail(err, (n_node_types + n_edge_types) * sizeof *nodes, "metadata.yaml");
     }
@@ -201,7 +198,7 @@ out:
     return st;
 }
 
-static grebe_status put_feature(struct graph_exporting *e, size_t i, struct yaml_tree *out, grebe_error *err)
+static grebe_status put_feature(struct graph_exporting *e, size_t i, const struct yaml_tree **out, grebe_error *err)
 {
     const struct tensor *t = NULL;
     struct graph_part part;
@@ -211,11 +208,11 @@ static grebe_status put_feature(struct graph_exporting *e, size_t i, struct yaml
     return st == GREBE_OK ? put_tensor(e, t, NULL, 0, "features", name, e->g->metadata->features[i].item, out, err) : st;
 }
 
-static grebe_status put_set(struct graph_exporting *e, size_t task, size_t set, size_t member, struct yaml_tree *out, grebe_error *err)
+static grebe_status put_set(struct graph_exporting *e, size_t task, size_t set, size_t member, const struct yaml_tree **out, grebe_error *err)
 {
     const struct graph_set_spec *s = &e->g->metadata->tasks[task].sets[set][member];
     grebe_status st = GREBE_OK;
-    struct yaml_tree *items = new_list(e, s->n_items);
+    const struct yaml_tree **items = new_list(e, s->n_items);
     for (size_t c = 0; c < s->n_items && items != NULL && st == GREBE_OK; c++) {
         const struct tensor *t = NULL;
         char name[GRAPH_PART_ROOM];
@@ -227,12 +224,12 @@ static grebe_status put_set(struct graph_exporting *e, size_t task, size_t set, 
     return st != GREBE_OK ? st : keep(items == NULL ? NULL : graph_tree_list(&e->ar, s->at, "data", items, s->n_items), out, err);
 }
 
-static grebe_status put_task(struct graph_exporting *e, size_t task, struct yaml_tree *out, grebe_error *err)
+static grebe_status put_task(struct graph_exporting *e, size_t task, const struct yaml_tree **out, grebe_error *err)
 {
     const struct graph_task_spec *t = &e->g->metadata->tasks[task];
     const struct yaml_tree *tree = t->item;
     for (size_t s = 0; s < GRAPH_SETS; s++) {
-        struct yaml_tree *members = new_list(e, t->n_sets[s]);
+        const struct yaml_tree **members = new_list(e, t->n_sets[s]);
         for (size_t i = 0; i < t->n_sets[s] && members != NULL; i++) {
             grebe_status st = put_set(e, task, s, i, &members[i], err);
             if (st != GREBE_OK) {
@@ -249,7 +246,7 @@ grebe_status graph_export_dataset(struct graph_exporting *e, grebe_error *err)
     const struct graph_metadata *m = e->g->metadata;
     grebe_status st = GREBE_OK;
     const struct yaml_tree *graph = NULL;
-    struct yaml_tree *features = new_list(e, m->n_features), *tasks = new_list(e, m->n_tasks);
+    const struct yaml_tree **features = new_list(e, m->n_features), **tasks = new_list(e, m->n_tasks);
     struct buf text = BUF_INIT(e->ctx->a);
     struct io_writer *w = NULL;
     if (features == NULL || tasks == NULL) {

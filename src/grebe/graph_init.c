@@ -196,7 +196,7 @@ out:
 
 /* ---- metadata ---- */
 
-static grebe_status feature_item(struct graph_initing *k, const grebe_graph_feature_file *f, struct yaml_tree *out, grebe_error *err)
+static grebe_status feature_item(struct graph_initing *k, const grebe_graph_feature_file *f, const struct yaml_tree **out, grebe_error *err)
 {
     struct arena *ar = &k->ar;
     const char *path = NULL, *format = NULL;
@@ -211,7 +211,7 @@ static grebe_status feature_item(struct graph_initing *k, const grebe_graph_feat
     if (t == NULL) {
         return mem_fail(err, sizeof *t, "metadata.yaml");
     }
-    *out = *t;
+    *out = t;
     return GREBE_OK;
 }
 
@@ -236,8 +236,8 @@ static grebe_status print_metadata(struct graph_initing *k, struct buf *dst, gre
     struct arena *ar = &k->ar;
     grebe_status st = GREBE_OK;
     size_t counts[2] = { 0, 0 }; /* features, attributes */
-    struct yaml_tree *nodes = arena_array(ar, k->n_nodes, sizeof *nodes), *edges = arena_array(ar, o->n_edges, sizeof *edges);
-    struct yaml_tree *items[2] = { arena_array(ar, o->n_features + 1, sizeof *nodes), arena_array(ar, o->n_features + 1, sizeof *nodes) };
+    const struct yaml_tree **nodes = arena_array(ar, k->n_nodes, sizeof *nodes), **edges = arena_array(ar, o->n_edges, sizeof *edges);
+    const struct yaml_tree **items[2] = { arena_array(ar, o->n_features, sizeof *nodes), arena_array(ar, o->n_features, sizeof *nodes) };
     if (nodes == NULL || edges == NULL || items[0] == NULL || items[1] == NULL) {
         return mem_fail(err, o->n_edges * sizeof *edges, "metadata.yaml");
     }
@@ -246,7 +246,7 @@ static grebe_status print_metadata(struct graph_initing *k, struct buf *dst, gre
         if (t == NULL) {
             return mem_fail(err, sizeof *t, "metadata.yaml");
         }
-        *(i < k->n_nodes ? &nodes[i] : &edges[i - k->n_nodes]) = *t;
+        *(i < k->n_nodes ? &nodes[i] : &edges[i - k->n_nodes]) = t;
     }
     for (size_t i = 0; i < o->n_features; i++) {
         const size_t which = o->features[i].is_attribute ? 1 : 0;

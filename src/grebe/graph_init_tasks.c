@@ -75,15 +75,14 @@ static const struct yaml_tree *part_of(struct graph_initing *k, size_t first)
 {
     const grebe_graph_init_options *o = &k->options;
     const grebe_graph_set_file *f = &o->sets[first];
-    struct yaml_tree *items = arena_array(&k->ar, o->n_sets, sizeof *items);
+    const struct yaml_tree **items = arena_array(&k->ar, o->n_sets, sizeof *items);
     size_t n = 0;
     for (size_t i = first; items != NULL && i < o->n_sets; i++) {
         if (o->sets[i].set == f->set && is_same(o->sets[i].type, f->type)) {
-            const struct yaml_tree *t = item_of(k, i);
-            if (t == NULL) {
+            items[n] = item_of(k, i);
+            if (items[n++] == NULL) {
                 return NULL;
             }
-            items[n++] = *t;
         }
     }
     const struct yaml_tree *t = items != NULL ? graph_tree_map(&k->ar) : NULL;
@@ -118,15 +117,14 @@ const struct yaml_tree *graph_init_task(struct graph_initing *k)
         task = put_key(k, task, &o->task_keys[i]);
     }
     for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
-        struct yaml_tree *parts = arena_array(&k->ar, o->n_sets, sizeof *parts);
+        const struct yaml_tree **parts = arena_array(&k->ar, o->n_sets, sizeof *parts);
         size_t n = 0;
         for (size_t i = 0; parts != NULL && i < o->n_sets; i++) {
             if ((size_t)o->sets[i].set == kind && is_first_of_part(o, i)) {
-                const struct yaml_tree *t = part_of(k, i);
-                if (t == NULL) {
+                parts[n] = part_of(k, i);
+                if (parts[n++] == NULL) {
                     return NULL;
                 }
-                parts[n++] = *t;
             }
         }
         task = parts == NULL ? NULL : n > 0 ? graph_tree_list(&k->ar, task, graph_set_names[kind], parts, n) : task;

@@ -6,12 +6,7 @@
 
 static const struct yaml_tree *put(struct arena *ar, const struct yaml_tree *map, const char *key, struct yaml_tree value)
 {
-    struct yaml_tree *v = arena_alloc(ar, sizeof *v);
-    if (map == NULL || v == NULL) {
-        return NULL;
-    }
-    *v = value;
-    return graph_yaml_set(ar, map, key, v);
+    return map == NULL ? NULL : graph_yaml_set(ar, map, key, &value);
 }
 
 const struct yaml_tree *graph_tree_map(struct arena *ar)
@@ -37,7 +32,7 @@ const struct yaml_tree *graph_tree_int(struct arena *ar, const struct yaml_tree 
 }
 
 const struct yaml_tree *graph_tree_list(struct arena *ar, const struct yaml_tree *map, const char *key,
-                                        const struct yaml_tree *items, size_t n)
+                                        const struct yaml_tree *const *items, size_t n)
 {
     return put(ar, map, key, (struct yaml_tree){ .type = YAML_TREE_LIST, .n = n, .items = items });
 }

@@ -12,8 +12,8 @@
 const struct yaml_tree *graph_tree_map(struct arena *ar);
 const struct yaml_tree *graph_tree_text(struct arena *ar, const struct yaml_tree *map, const char *key, const char *text);
 const struct yaml_tree *graph_tree_int(struct arena *ar, const struct yaml_tree *map, const char *key, int64_t number);
-/** @param items Shape [n], borrowed. */
+/** @param items Shape [n], borrowed, the array too. */
 const struct yaml_tree *graph_tree_list(struct arena *ar, const struct yaml_tree *map, const char *key,
-                                        const struct yaml_tree *items, size_t n);
+                                        const struct yaml_tree *const *items, size_t n);
 
 #endif

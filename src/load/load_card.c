@@ -103,7 +103,7 @@ static grebe_status data_files_at(struct load_card *c, const struct yaml_tree *y
 {
     bool is_right = y->type == YAML_TREE_SCALAR || (y->type == YAML_TREE_LIST && y->n > 0);
     for (size_t i = 0; is_right && y->type == YAML_TREE_LIST && i < y->n; i++) {
-        is_right = is_entry(&y->items[i]);
+        is_right = is_entry(y->items[i]);
     }
     if (!is_right) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%u:%u: data_files: expected a path, a list of paths or of {split: train, path: …}",
@@ -143,10 +143,10 @@ static grebe_status options_at(struct load_card *c, const struct yaml_tree *y, s
     v->members = members;
     for (size_t i = 0; i < y->n; i++) {
         const struct yaml_pair *p = &y->pairs[i];
-        if (!is_reserved(p->key.text)) {
-            members[v->n].key = p->key.text;
-            members[v->n].key_len = p->key.n;
-            grebe_status st = yaml_tree_to_json(&c->arena, &p->value, &members[v->n].value, err);
+        if (!is_reserved(p->key->text)) {
+            members[v->n].key = p->key->text;
+            members[v->n].key_len = p->key->n;
+            grebe_status st = yaml_tree_to_json(&c->arena, p->value, &members[v->n].value, err);
             if (st != GREBE_OK) {
                 return st;
             }
@@ -192,7 +192,7 @@ static grebe_status configs_at(struct load_card *c, const struct yaml_tree *y, g
     }
     for (size_t i = 0; i < y->n; i++) {
         struct load_config *config = &c->configs[c->n_configs++];
-        grebe_status st = config_at(c, &y->items[i], config, err);
+        grebe_status st = config_at(c, y->items[i], config, err);
         if (st != GREBE_OK) {
             return st;
         }
@@ -217,13 +217,13 @@ static grebe_status info_splits(struct load_card *c, const struct yaml_tree *y, 
         return no_memory(err);
     }
     for (size_t i = 0; i < y->n; i++) {
-        const struct yaml_tree *rows = yaml_tree_get(&y->items[i], "num_examples");
+        const struct yaml_tree *rows = yaml_tree_get(y->items[i], "num_examples");
         struct load_split_info *split = &out->splits[out->n_splits++];
-        split->name = scalar_text(yaml_tree_get(&y->items[i], "name"));
+        split->name = scalar_text(yaml_tree_get(y->items[i], "name"));
         split->n_rows = -1;
         if (split->name == NULL || (rows != NULL && (!yaml_tree_i64(rows, &split->n_rows) || split->n_rows < 0))) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "%u:%u: splits: expected name and num_examples", y->items[i].line,
-                              y->items[i].column);
+            return GREBE_FAIL(err, GREBE_EINVAL, "%u:%u: splits: expected name and num_examples", y->items[i]->line,
+                              y->items[i]->column);
         }
     }
     return GREBE_OK;
@@ -253,7 +253,6 @@ static grebe_status info_at(struct load_card *c, const struct yaml_tree *y, stru
 static grebe_status infos_at(struct load_card *c, const struct yaml_tree *y, grebe_error *err)
 {
     size_t n = y->type == YAML_TREE_LIST ? y->n : 1;
-    const struct yaml_tree *items = y->type == YAML_TREE_LIST ? y->items : y;
     if (y->type == YAML_TREE_SCALAR) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%u:%u: dataset_info: expected a map or a list of maps", y->line, y->column);
     }
@@ -263,7 +262,7 @@ static grebe_status infos_at(struct load_card *c, const struct yaml_tree *y, gre
     }
     for (size_t i = 0; i < n; i++) {
         struct load_info *info = &c->infos[c->n_infos++];
-        grebe_status st = info_at(c, &items[i], info, err);
+        grebe_status st = info_at(c, y->type == YAML_TREE_LIST ? y->items[i] : y, info, err);
         if (st != GREBE_OK) {
             return st;
         }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -22,6 +23,7 @@ struct machine {
     struct pickle_value **memo;
     size_t n_memo, memo_capacity, next_memo;
     size_t n_nodes;
+    size_t places_max; /* of the stack, the memo, a container: what bounds each allocation by four times len, or ARENA_BLOCK_MAX */
     pickle_allows_fn allows;
     void *arg;
     grebe_error *err;
@@ -39,12 +41,16 @@ static grebe_status need(struct machine *m, uint64_t n)
 
 static grebe_status no_memory(struct machine *m) { return fail(m, GREBE_ENOMEM, "out of memory"); }
 
+/* Room for `wanted` values in all where there is room for *capacity. */
 static grebe_status grow(struct machine *m, struct pickle_value ***items, size_t *capacity, size_t wanted)
 {
     if (wanted <= *capacity) {
         return GREBE_OK;
     }
-    size_t n = *capacity * 2 > wanted ? *capacity * 2 : wanted + 8;
+    if (wanted > m->places_max) { /* Python writes two bytes and more for each that waits, but for thousands of None in one tuple */
+        return fail(m, GREBE_ELIMIT, "more values at once than a pickle of its length has");
+    }
+    size_t n = min_size(max_size(*capacity * 2, wanted), m->places_max);
     struct pickle_value **more = arena_array(m->ar, n, sizeof *more);
     if (more == NULL) {
         return no_memory(m);
@@ -106,21 +112,11 @@ static grebe_status pop_mark(struct machine *m, struct pickle_value ***items, si
 
 static grebe_status append(struct machine *m, struct pickle_value *to, struct pickle_value *const *items, size_t n)
 {
-    grebe_status st = GREBE_OK;
-    if (to->n + n > to->capacity) {
-        size_t capacity = to->capacity * 2 > to->n + n ? to->capacity * 2 : to->n + n;
-        const struct pickle_value **more = arena_array(m->ar, capacity, sizeof *more);
-        if (more == NULL) {
-            return no_memory(m);
-        }
-        if (to->n > 0) {
-            memcpy(more, to->items, to->n * sizeof *more);
-        }
-        to->items = more;
-        to->capacity = capacity;
-    }
-    for (size_t i = 0; i < n; i++) {
-        to->items[to->n++] = items[i];
+    struct pickle_value **room = (struct pickle_value **)(uintptr_t)to->items; /* of this machine */
+    grebe_status st = grow(m, &room, &to->capacity, to->n + n);
+    to->items = (const struct pickle_value **)room;
+    for (size_t i = 0; i < n && st == GREBE_OK; i++) {
+        room[to->n++] = items[i];
     }
     return st;
 }
@@ -381,7 +377,7 @@ static grebe_status put_memo(struct machine *m, uint64_t i)
     if (m->n_stack == 0 || m->stack[m->n_stack - 1] == NULL) {
         return fail(m, GREBE_ECORRUPT, "a value is expected on the stack");
     }
-    if (i > m->len) { /* each of them takes a byte at least */
+    if (i >= m->places_max) {
         return fail(m, GREBE_ECORRUPT, "a place in the memo that no pickle of this length has");
     }
     grebe_status st = grow(m, &m->memo, &m->memo_capacity, (size_t)i + 1);
@@ -560,6 +556,7 @@ grebe_status pickle_parse(struct arena *ar, const char *name, const void *bytes,
 {
     struct machine m = { .ar = ar, .name = name, .p = bytes, .len = len, .allows = allows, .arg = arg, .err = err };
     struct pickle_value *top = NULL;
+    m.places_max = ARENA_BLOCK_MAX / sizeof *m.stack + len / 2;
     *out = NULL;
     grebe_status st = grow(&m, &m.stack, &m.stack_capacity, 1); /* an address even of no values */
     while (st == GREBE_OK) {

@@ -46,7 +46,7 @@ typedef bool (*pickle_allows_fn)(void *arg, const char *module, size_t module_le
  * @return GREBE_OK; GREBE_ECORRUPT, GREBE_EUNSUPPORTED (an opcode, a name that is not allowed, an integer of more than 64 bits),
  *         GREBE_ELIMIT, each with the offset in the pickle; GREBE_ENOMEM.
  *
- * Memory: a bounded multiple of len.
+ * Memory: a bounded multiple of len, in pieces of at most four times len (or ARENA_BLOCK_MAX).
  */
 grebe_status pickle_parse(struct arena *ar, const char *name, const void *bytes, size_t len, pickle_allows_fn allows, void *arg,
                           const struct pickle_value **out, grebe_error *err);

@@ -47,7 +47,7 @@ static grebe_status list_of(struct arena *ar, const struct yaml_tree *y, struct 
     out->type = JSON_ARRAY;
     out->items = items;
     for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
-        st = yaml_tree_to_json(ar, &y->items[i], &items[i], err);
+        st = yaml_tree_to_json(ar, y->items[i], &items[i], err);
     }
     out->n = y->n;
     return st;
@@ -63,9 +63,9 @@ static grebe_status map_of(struct arena *ar, const struct yaml_tree *y, struct j
     out->type = JSON_OBJECT;
     out->members = members;
     for (size_t i = 0; st == GREBE_OK && i < y->n; i++) {
-        members[i].key = y->pairs[i].key.text;
-        members[i].key_len = y->pairs[i].key.n;
-        st = yaml_tree_to_json(ar, &y->pairs[i].value, &members[i].value, err);
+        members[i].key = y->pairs[i].key->text;
+        members[i].key_len = y->pairs[i].key->n;
+        st = yaml_tree_to_json(ar, y->pairs[i].value, &members[i].value, err);
     }
     out->n = y->n;
     return st;

@@ -12,16 +12,14 @@
 
 #include <yaml.h>
 
-enum { KEYS_MAX = 4096 /* each new one is compared with those before */ };
-
 /* A list or map that is being read. Items gather in a chain of the arena; their number is known at its end. */
 struct cell {
     struct cell *next;
-    struct yaml_tree tree;
+    const struct yaml_tree *tree;
 };
 
 struct level {
-    struct yaml_tree head;
+    struct yaml_tree *head;
     struct cell *first, **last;
     size_t n;
     uint64_t weight;    /* nodes when aliases are written out */
@@ -31,7 +29,7 @@ struct level {
 struct anchor {
     struct anchor *next;
     const char *name;
-    struct yaml_tree tree;
+    const struct yaml_tree *tree;
     uint64_t weight;
 };
 
@@ -42,8 +40,7 @@ struct reader {
     struct level levels[YAML_TREE_DEPTH_MAX];
     size_t depth;
     struct anchor *anchors;
-    struct yaml_tree root;
-    bool has_root;
+    const struct yaml_tree *root; /* NULL: none yet */
     uint64_t total;
 };
 
@@ -84,14 +81,14 @@ static grebe_status keep_anchor(struct reader *r, const char *name, const struct
     if (a == NULL) {
         return mem_fail(err, sizeof *a, r->name);
     }
-    *a = (struct anchor){ r->anchors, name, *tree, weight };
+    *a = (struct anchor){ r->anchors, name, tree, weight };
     r->anchors = a;
     return GREBE_OK;
 }
 
 static bool is_key(const struct level *l)
 {
-    return l->head.type == YAML_TREE_MAP && l->n % 2 == 0;
+    return l->head->type == YAML_TREE_MAP && l->n % 2 == 0;
 }
 
 /* A finished node goes to the list or map that is open. */
@@ -103,8 +100,7 @@ static grebe_status add(struct reader *r, const struct yaml_tree *tree, uint64_t
         return fail_at(r, at, GREBE_ELIMIT, "more values than the limit of 1048576, aliases written out", err);
     }
     if (r->depth == 0) {
-        r->root = *tree;
-        r->has_root = true;
+        r->root = tree;
         return GREBE_OK;
     }
     struct level *l = &r->levels[r->depth - 1];
@@ -112,15 +108,15 @@ static grebe_status add(struct reader *r, const struct yaml_tree *tree, uint64_t
         if (tree->type != YAML_TREE_SCALAR) {
             return fail_at(r, at, GREBE_ECORRUPT, "expected a name as key, found a list or map", err);
         }
-        if (l->n / 2 >= KEYS_MAX) {
+        if (l->n / 2 >= YAML_TREE_KEYS_MAX) {
             return fail_at(r, at, GREBE_ELIMIT, "more names in one map than the limit of 4096", err);
         }
         bool is_at_key = true;
         for (const struct cell *c = l->first; c != NULL; c = c->next, is_at_key = !is_at_key) {
-            if (is_at_key && c->tree.n == tree->n && memcmp(c->tree.text, tree->text, tree->n) == 0) {
+            if (is_at_key && c->tree->n == tree->n && memcmp(c->tree->text, tree->text, tree->n) == 0) {
                 char text[160], quoted[96];
                 snprintf(text, sizeof text, "a key that is there already: %s, on line %u",
-                         error_quote(quoted, sizeof quoted, tree->text, tree->n), (unsigned)c->tree.line);
+                         error_quote(quoted, sizeof quoted, tree->text, tree->n), (unsigned)c->tree->line);
                 return fail_at(r, at, GREBE_ECORRUPT, text, err);
             }
         }
@@ -129,7 +125,7 @@ static grebe_status add(struct reader *r, const struct yaml_tree *tree, uint64_t
     if (c == NULL) {
         return mem_fail(err, sizeof *c, r->name);
     }
-    *c = (struct cell){ NULL, *tree };
+    *c = (struct cell){ NULL, tree };
     *l->last = c;
     l->last = &c->next;
     l->n++;
@@ -137,9 +133,13 @@ static grebe_status add(struct reader *r, const struct yaml_tree *tree, uint64_t
     return GREBE_OK;
 }
 
-static struct yaml_tree head_of(enum yaml_type type, const yaml_mark_t *at)
+static struct yaml_tree *new_node(struct reader *r, enum yaml_type type, const yaml_mark_t *at)
 {
-    return (struct yaml_tree){ .type = type, .line = (uint32_t)at->line + 1, .column = (uint32_t)at->column + 1 };
+    struct yaml_tree *tree = arena_alloc(r->ar, sizeof *tree);
+    if (tree != NULL) {
+        *tree = (struct yaml_tree){ .type = type, .line = (uint32_t)at->line + 1, .column = (uint32_t)at->column + 1 };
+    }
+    return tree;
 }
 
 static grebe_status open_level(struct reader *r, enum yaml_type type, const unsigned char *anchor, const yaml_mark_t *at,
@@ -149,27 +149,27 @@ static grebe_status open_level(struct reader *r, enum yaml_type type, const unsi
         return fail_at(r, at, GREBE_ELIMIT, "deeper than the limit of 64 lists and maps", err);
     }
     struct level *l = &r->levels[r->depth++];
-    *l = (struct level){ .head = head_of(type, at), .weight = 1 };
+    *l = (struct level){ .head = new_node(r, type, at), .weight = 1 };
     l->last = &l->first;
     l->anchor = copy_name(r, anchor);
-    return anchor != NULL && l->anchor == NULL ? mem_fail(err, 1, r->name) : GREBE_OK;
+    return l->head == NULL || (anchor != NULL && l->anchor == NULL) ? mem_fail(err, sizeof *l->head, r->name) : GREBE_OK;
 }
 
 static grebe_status close_level(struct reader *r, const yaml_mark_t *at, grebe_error *err)
 {
     struct level *l = &r->levels[--r->depth];
-    struct yaml_tree tree = l->head;
+    struct yaml_tree *tree = l->head;
     const struct cell *c = l->first;
-    if (tree.type == YAML_TREE_LIST) {
-        struct yaml_tree *items = arena_array(r->ar, l->n, sizeof *items);
+    if (tree->type == YAML_TREE_LIST) {
+        const struct yaml_tree **items = arena_array(r->ar, l->n, sizeof *items);
         if (items == NULL) {
             return mem_fail(err, l->n * sizeof *items, r->name);
         }
         for (size_t i = 0; i < l->n; i++, c = c->next) {
             items[i] = c->tree;
         }
-        tree.items = items;
-        tree.n = l->n;
+        tree->items = items;
+        tree->n = l->n;
     } else {
         struct yaml_pair *pairs = arena_array(r->ar, l->n / 2, sizeof *pairs);
         if (pairs == NULL) {
@@ -178,13 +178,13 @@ static grebe_status close_level(struct reader *r, const yaml_mark_t *at, grebe_e
         for (size_t i = 0; i < l->n / 2; i++, c = c->next->next) {
             pairs[i] = (struct yaml_pair){ c->tree, c->next->tree };
         }
-        tree.pairs = pairs;
-        tree.n = l->n / 2;
+        tree->pairs = pairs;
+        tree->n = l->n / 2;
     }
     uint64_t weight = l->weight;
     r->total -= weight - 1; /* its members were counted one by one; add() counts the whole */
-    grebe_status st = keep_anchor(r, l->anchor, &tree, weight, err);
-    return st == GREBE_OK ? add(r, &tree, weight, at, err) : st;
+    grebe_status st = keep_anchor(r, l->anchor, tree, weight, err);
+    return st == GREBE_OK ? add(r, tree, weight, at, err) : st;
 }
 
 static bool is_text_tag(const yaml_char_t *tag)
@@ -194,23 +194,24 @@ static bool is_text_tag(const yaml_char_t *tag)
 
 static grebe_status add_scalar(struct reader *r, const yaml_event_t *e, grebe_error *err)
 {
-    struct yaml_tree tree = head_of(YAML_TREE_SCALAR, &e->start_mark);
-    tree.is_plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !is_text_tag(e->data.scalar.tag);
-    tree.text = arena_str(r->ar, (const char *)e->data.scalar.value, e->data.scalar.length);
-    tree.n = e->data.scalar.length;
+    struct yaml_tree *tree = new_node(r, YAML_TREE_SCALAR, &e->start_mark);
+    char *text = arena_str(r->ar, (const char *)e->data.scalar.value, e->data.scalar.length);
     char *anchor = copy_name(r, e->data.scalar.anchor);
-    if (tree.text == NULL || (e->data.scalar.anchor != NULL && anchor == NULL)) {
-        return mem_fail(err, tree.n, r->name);
+    if (tree == NULL || text == NULL || (e->data.scalar.anchor != NULL && anchor == NULL)) {
+        return mem_fail(err, e->data.scalar.length, r->name);
     }
-    grebe_status st = keep_anchor(r, anchor, &tree, 1, err);
-    return st == GREBE_OK ? add(r, &tree, 1, &e->start_mark, err) : st;
+    tree->is_plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !is_text_tag(e->data.scalar.tag);
+    tree->text = text;
+    tree->n = e->data.scalar.length;
+    grebe_status st = keep_anchor(r, anchor, tree, 1, err);
+    return st == GREBE_OK ? add(r, tree, 1, &e->start_mark, err) : st;
 }
 
 static grebe_status add_alias(struct reader *r, const yaml_event_t *e, grebe_error *err)
 {
     for (const struct anchor *a = r->anchors; a != NULL; a = a->next) {
         if (strcmp(a->name, (const char *)e->data.alias.anchor) == 0) {
-            return add(r, &a->tree, a->weight, &e->start_mark, err);
+            return add(r, a->tree, a->weight, &e->start_mark, err);
         }
     }
     return fail_at(r, &e->start_mark, GREBE_ECORRUPT, "an alias of something that was not there before", err);
@@ -243,7 +244,7 @@ static grebe_status on_event(struct reader *r, const yaml_event_t *e, grebe_erro
 {
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return r->has_root ? fail_at(r, &e->start_mark, GREBE_ECORRUPT, "expected one document, found a second", err) : GREBE_OK;
+        return r->root != NULL ? fail_at(r, &e->start_mark, GREBE_ECORRUPT, "expected one document, found a second", err) : GREBE_OK;
     case YAML_SCALAR_EVENT: return add_scalar(r, e, err);
     case YAML_ALIAS_EVENT: return add_alias(r, e, err);
     case YAML_SEQUENCE_START_EVENT:
@@ -260,11 +261,11 @@ grebe_status yaml_tree_parse(struct arena *ar, const char *name, const char *tex
                              grebe_error *err)
 {
     struct reader *r = arena_alloc_zero(ar, sizeof *r);
-    struct yaml_tree *root = arena_alloc_zero(ar, sizeof *root);
+    struct yaml_tree *empty = arena_alloc(ar, sizeof *empty);
     grebe_status st = GREBE_OK;
     bool is_end = false;
     *out = NULL;
-    if (r == NULL || root == NULL) {
+    if (r == NULL || empty == NULL) {
         return mem_fail(err, sizeof *r, name);
     }
     r->ar = ar;
@@ -286,8 +287,8 @@ grebe_status yaml_tree_parse(struct arena *ar, const char *name, const char *tex
     }
     yaml_parser_delete(&r->parser);
     if (st == GREBE_OK) {
-        *root = r->has_root ? r->root : (struct yaml_tree){ .type = YAML_TREE_MAP, .line = 1, .column = 1 };
-        *out = root;
+        *empty = (struct yaml_tree){ .type = YAML_TREE_MAP, .line = 1, .column = 1 };
+        *out = r->root != NULL ? r->root : empty;
     }
     return st;
 }
@@ -310,8 +311,8 @@ const struct yaml_tree *yaml_tree_get(const struct yaml_tree *t, const char *key
 {
     size_t len = strlen(key);
     for (size_t i = 0; t != NULL && t->type == YAML_TREE_MAP && i < t->n; i++) {
-        if (t->pairs[i].key.n == len && memcmp(t->pairs[i].key.text, key, len) == 0) {
-            return &t->pairs[i].value;
+        if (t->pairs[i].key->n == len && memcmp(t->pairs[i].key->text, key, len) == 0) {
+            return t->pairs[i].value;
         }
     }
     return NULL;

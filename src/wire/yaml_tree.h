@@ -13,7 +13,11 @@
 
 #include "base/arena.h"
 
-enum { YAML_TREE_DEPTH_MAX = 64, YAML_TREE_NODES_MAX = 1 << 20 };
+enum {
+    YAML_TREE_DEPTH_MAX = 64,
+    YAML_TREE_NODES_MAX = 1 << 20,
+    YAML_TREE_KEYS_MAX = 4096 /* of one map: each new one is compared with those before */
+};
 
 enum yaml_type { YAML_TREE_SCALAR, YAML_TREE_LIST, YAML_TREE_MAP };
 
@@ -26,18 +30,19 @@ struct yaml_tree {
     size_t n;              /* bytes of text, items, pairs */
     union {
         const char *text; /* NUL-terminated */
-        const struct yaml_tree *items;
+        const struct yaml_tree *const *items;
         const struct yaml_pair *pairs;
     };
 };
 
+/** Nodes are referred to, not copied: an alias is the node itself, and a list takes no more than four times its text. */
 struct yaml_pair {
-    struct yaml_tree key, value; /* keys are scalars, each once in a map */
+    const struct yaml_tree *key, *value; /* keys are scalars, each once in a map */
 };
 
 /**
  * @param name For messages.
- * @param out  In the arena; a text without a document gives an empty map.
+ * @param out  In the arena, in pieces of at most four times len (or ARENA_BLOCK_MAX); a text without a document gives an empty map.
  * @return GREBE_OK; GREBE_ECORRUPT with "name:line:column"; GREBE_ELIMIT (depth, nodes); GREBE_EUNSUPPORTED (a build
  *         without libyaml); GREBE_ENOMEM.
  */

@@ -3,6 +3,8 @@
 
 #include "graph_case.h"
 
+#include <time.h>
+
 enum { NODES = 60, EDGES = 2500, TYPES = 3, SEEDS = 40 };
 
 /* Multigraph with times of nodes and edges from 0 to 19, and weights of which a third is 0; edges of a node in order of their types. */
@@ -132,10 +134,102 @@ static void test_graph_sample__random_times__only_what_is_old_enough(void **stat
     free(d);
 }
 
+enum { STAR = 100000, STAR_AGE = 1000, ROUNDS = 15 };
+
+/* Everybody is a neighbour of node 0; an edge is as old as the node at its other end, so that either times allow the same. */
+struct star {
+    struct graph_csc g;
+    int64_t indptr[STAR + 1], indices[STAR], of_nodes[STAR], of_edges[STAR];
+};
+
+static struct star *star_new(void)
+{
+    struct star *s = calloc(1, sizeof *s);
+    uint64_t seed = test_seed();
+    for (size_t i = 0; i < STAR; i++) {
+        s->of_nodes[i] = (int64_t)(test_random(&seed) % STAR_AGE);
+        s->indptr[i + 1] = STAR;
+    }
+    for (size_t i = 0; i < STAR; i++) {
+        s->indices[i] = (int64_t)(test_random(&seed) % STAR);
+        s->of_edges[i] = s->of_nodes[s->indices[i]];
+    }
+    s->g = small_graph(s->indptr, STAR, s->indices);
+    return s;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), 0);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Neighbours of node 0 before `time`; seconds of the processor. */
+static double sample_star(const struct star *s, const struct graph_times *times, int64_t fanout, int64_t time, struct graph_picks *picks)
+{
+    const int64_t node = 0;
+    struct graph_sampling how = { .fanouts = &fanout, .n_fanouts = 1, .times = times, .key = 7 };
+    double begin = cpu_seconds();
+    assert_ok(graph_sample(&s->g, &node, &time, 1, &how, 1, picks, &err));
+    return cpu_seconds() - begin;
+}
+
+static void test_graph_sample__times_of_100000_edges__all_and_only_the_old(void **state)
+{
+    struct star *s = star_new();
+    struct graph_times by_node = { .of_nodes = s->of_nodes }, by_edge = { .of_edges = s->of_edges };
+    (void)state;
+    for (int64_t time = 0; time <= STAR_AGE; time += STAR_AGE / 4) {
+        struct graph_picks picks[2];
+        int64_t n = 0;
+        memset(picks, 0, sizeof picks);
+        sample_star(s, &by_node, GRAPH_FANOUT_ALL, time, &picks[0]);
+        sample_star(s, &by_edge, GRAPH_FANOUT_ALL, time, &picks[1]);
+        for (int64_t e = 0; e < STAR; e++) {
+            if (s->of_edges[e] < time) {
+                assert_true(n < picks[0].edges.n && picks[0].edges.v[n] == e);
+                n++;
+            }
+        }
+        assert_int_equal(picks[0].edges.n, n);
+        assert_int_equal(picks[1].edges.n, n);
+        assert_true(n == 0 || memcmp(picks[0].edges.v, picks[1].edges.v, (size_t)n * sizeof *picks[0].edges.v) == 0);
+        graph_picks_release(ctx->a, &picks[0]);
+        graph_picks_release(ctx->a, &picks[1]);
+    }
+    free(s);
+}
+
+/* The least of many rounds, taken in turns, of the processor's time: what else runs on the machine does not count. */
+static void test_graph_sample__times_of_100000_edges__twice_those_of_nodes_at_most(void **state)
+{
+    static const int64_t fanouts[] = { 10, GRAPH_FANOUT_ALL };
+    struct star *s = star_new();
+    struct graph_times by_node = { .of_nodes = s->of_nodes }, by_edge = { .of_edges = s->of_edges };
+    struct graph_picks picks = { 0 };
+    (void)state;
+    for (size_t f = 0; f < 2; f++) {
+        double node = 1e9, edge = 1e9;
+        for (int i = 0; i < ROUNDS; i++) {
+            double x = sample_star(s, &by_node, fanouts[f], STAR_AGE / 2, &picks), y = sample_star(s, &by_edge, fanouts[f], STAR_AGE / 2, &picks);
+            node = x < node ? x : node;
+            edge = y < edge ? y : edge;
+        }
+        if (edge > 2 * node) {
+            fail_msg("fanout %lld: %.3f ms by times of edges, %.3f ms by times of nodes", (long long)fanouts[f], 1e3 * edge, 1e3 * node);
+        }
+    }
+    graph_picks_release(ctx->a, &picks);
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_sample__random_times__only_what_is_old_enough),
+        cmocka_unit_test(test_graph_sample__times_of_100000_edges__all_and_only_the_old),
+        cmocka_unit_test(test_graph_sample__times_of_100000_edges__twice_those_of_nodes_at_most),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -30,10 +30,10 @@ static void test_yaml__maps_lists_scalars__places(void **state)
     assert_int_equal(list->n, 3);
     assert_int_equal(list->line, 3);
     assert_int_equal(list->column, 3);
-    assert_true(yaml_tree_bool(&list->items[0], &b) && b);
-    assert_false(yaml_tree_bool(&list->items[1], &b)); /* quoted: a text */
-    assert_true(yaml_tree_double(&list->items[2].items[0], &x) && x == 1.5);
-    assert_true(yaml_tree_is_null(&list->items[2].items[1]));
+    assert_true(yaml_tree_bool(list->items[0], &b) && b);
+    assert_false(yaml_tree_bool(list->items[1], &b)); /* quoted: a text */
+    assert_true(yaml_tree_double(list->items[2]->items[0], &x) && x == 1.5);
+    assert_true(yaml_tree_is_null(list->items[2]->items[1]));
     assert_string_equal(yaml_tree_get(yaml_tree_get(t, "c/d"), "e")->text, "x\ty");
     assert_string_equal(yaml_tree_get(t, "f")->text, "one\ntwo\n");
     assert_null(yaml_tree_get(t, "g"));
@@ -49,8 +49,8 @@ static void test_yaml__aliases__followed(void **state)
     (void)state;
     const struct yaml_tree *t = parse(&ar, "a: &x {k: v}\nb: *x\nc: &y text\nd: [*y, *x]\n");
     assert_string_equal(yaml_tree_get(yaml_tree_get(t, "b"), "k")->text, "v");
-    assert_string_equal(yaml_tree_get(t, "d")->items[0].text, "text");
-    assert_string_equal(yaml_tree_get(&yaml_tree_get(t, "d")->items[1], "k")->text, "v");
+    assert_string_equal(yaml_tree_get(t, "d")->items[0]->text, "text");
+    assert_string_equal(yaml_tree_get(yaml_tree_get(t, "d")->items[1], "k")->text, "v");
     arena_release(&ar);
 }
 
