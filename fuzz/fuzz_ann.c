@@ -7,17 +7,11 @@
 #include <string.h>
 
 #include "ann/ann_internal.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VALUES_MAX = 1 << 20 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void listen(void *arg, enum ann_level level, const char *place, const char *message)
 {

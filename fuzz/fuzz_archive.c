@@ -3,30 +3,24 @@
 #include <stdlib.h>
 
 #include "archive/archive.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fuzz_end(struct region *r) { (void)r; }
-
-static void fuzz_require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const grebe_allocator *a = mem_system();
     struct region *bytes = NULL;
     struct archive *z = NULL;
-    fuzz_require(region_wrap(a, data, size, fuzz_end, NULL, &bytes, NULL) == GREBE_OK);
+    require(region_wrap(a, data, size, fuzz_end, NULL, &bytes, NULL) == GREBE_OK);
     if (archive_open(a, bytes, &z, NULL) == GREBE_OK) {
         for (size_t i = 0; i < z->n && i < 100; i++) {
             struct region *content = NULL;
-            fuzz_require(z->members[i].at <= size && z->members[i].stored <= size - z->members[i].at);
+            require(z->members[i].at <= size && z->members[i].stored <= size - z->members[i].at);
             if (archive_read(z, i, 1 << 20, &content, NULL) == GREBE_OK) {
-                fuzz_require(content->len == z->members[i].size);
+                require(content->len == z->members[i].size);
                 region_drop(content);
             }
         }

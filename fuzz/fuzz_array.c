@@ -6,7 +6,8 @@
 
 #include "array/array_file.h"
 #include "base/context_internal.h"
-#include "fuzz_bounded.h"
+#include "bounded_memory.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -82,14 +83,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     snprintf(path, sizeof path, "f.%s", endings[data[0] % (sizeof endings / sizeof endings[0])]);
-    grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
+    grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = &bounded_memory()->allocator };
     require(ctx != NULL || context_new(&o, &ctx, NULL) == GREBE_OK);
     require(io_memory_new(ctx, &store, NULL) == GREBE_OK);
     require(io_create(store, path, false, &w, NULL) == GREBE_OK);
     require(io_write(w, data + 1, size - 1, NULL) == GREBE_OK);
     require(io_writer_publish(w, true, NULL) == GREBE_OK);
     io_writer_free(w);
-    fuzz_bound(size);
+    bounded_memory()->most_bytes = bounded_bytes(size);
     if (array_open_in(store, path, ARRAY_UNKNOWN, &f, &err) == GREBE_OK) {
         const struct array_info *info = array_info(f);
         if (info->kind == ARRAY_CSR) {
@@ -103,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(err.message[0] != '\0');
     }
     array_close(f);
-    fuzz_unbound();
+    bounded_memory()->most_bytes = SIZE_MAX;
     io_store_free(store);
     return 0;
 }

@@ -4,15 +4,9 @@
 #include <string.h>
 
 #include "builder/builder_internal.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void fuzz_require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* Rows from a place on; the place before the second batch is written. */
 static int64_t fuzz_rows(struct builder *b, struct shard_place from, struct shard_place *middle, grebe_status *st)
@@ -25,7 +19,7 @@ static int64_t fuzz_rows(struct builder *b, struct shard_place from, struct shar
         struct ArrowArray rows = { 0 };
         *st = reader.ops->next(reader.self, &schema, &rows, NULL);
         if (*st == GREBE_OK) {
-            fuzz_require(array_check(&schema, &rows, true, NULL) == GREBE_OK);
+            require(array_check(&schema, &rows, true, NULL) == GREBE_OK);
             n += rows.length;
             if (i == 0 && middle != NULL) {
                 *middle = reader.ops->place(reader.self);
@@ -50,21 +44,21 @@ static void fuzz_builder(const char *kind, const char *options, const uint8_t *d
     struct io_writer *w = NULL;
     struct builder *b = NULL;
     context_options.threads = 1;
-    fuzz_require(context_new(&context_options, &ctx, NULL) == GREBE_OK);
-    fuzz_require(json_parse(&arena, options, strlen(options), &request.options, NULL) == GREBE_OK);
-    fuzz_require(io_memory_new(ctx, &store, NULL) == GREBE_OK);
-    fuzz_require(io_create(store, "/x", false, &w, NULL) == GREBE_OK);
-    fuzz_require(io_write(w, data, size, NULL) == GREBE_OK);
-    fuzz_require(io_writer_publish(w, true, NULL) == GREBE_OK);
+    require(context_new(&context_options, &ctx, NULL) == GREBE_OK);
+    require(json_parse(&arena, options, strlen(options), &request.options, NULL) == GREBE_OK);
+    require(io_memory_new(ctx, &store, NULL) == GREBE_OK);
+    require(io_create(store, "/x", false, &w, NULL) == GREBE_OK);
+    require(io_write(w, data, size, NULL) == GREBE_OK);
+    require(io_writer_publish(w, true, NULL) == GREBE_OK);
     io_writer_free(w);
-    fuzz_require(builder_open(ctx, builder_find(kind), &request, &b, NULL) == GREBE_OK);
+    require(builder_open(ctx, builder_find(kind), &request, &b, NULL) == GREBE_OK);
     builder_use_store(b, store);
     if (builder_infer(b, NULL) == GREBE_OK) {
         struct shard_place middle = { 0 };
         grebe_status st = GREBE_OK, again = GREBE_OK;
         int64_t n = fuzz_rows(b, (struct shard_place){ 0 }, &middle, &st);
         int64_t rest = fuzz_rows(b, middle, NULL, &again);
-        fuzz_require(st != GREBE_END || (again == GREBE_END && rest == n - middle.row));
+        require(st != GREBE_END || (again == GREBE_END && rest == n - middle.row));
     }
     builder_free(b);
     context_free(ctx);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV in any layout: the first four bytes choose it, and the types of some columns. */
+#include "fuzz_require.h"
 #include "text/text_csv.h"
 
 #define FUZZ_VARIANTS 2
@@ -37,11 +38,11 @@ static grebe_status open_chosen(grebe_context *ctx, struct text_input *in, const
     o.sizes.block_bytes = 32;
     if (c[2] & 2) {
         const char *format = formats[c[2] >> 2 & 7];
-        fuzz_require(schema_new(ctx->a, "+s", "", false, 1, &schema, NULL) == GREBE_OK);
-        fuzz_require(schema_new(ctx->a, format, "a", true, format[0] == '+', schema.children[0],
+        require(schema_new(ctx->a, "+s", "", false, 1, &schema, NULL) == GREBE_OK);
+        require(schema_new(ctx->a, format, "a", true, format[0] == '+', schema.children[0],
                                 NULL) == GREBE_OK);
         if (format[0] == '+') {
-            fuzz_require(schema_new(ctx->a, "f", "item", true, 0, schema.children[0]->children[0],
+            require(schema_new(ctx->a, "f", "item", true, 0, schema.children[0]->children[0],
                                     NULL) == GREBE_OK);
         }
         o.schema = &schema;

@@ -9,17 +9,11 @@
 #include "base/context_internal.h"
 #include "dataset/dataset_internal.h"
 #include "dataset/dataset_state.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS_MAX = 10000 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void read_state(const char *text, size_t len)
 {

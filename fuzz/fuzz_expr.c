@@ -7,17 +7,11 @@
 #include <string.h>
 
 #include "expr/expr.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS = 4, COLUMNS = 5 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static grebe_status no_bounds(void *arg, size_t i, struct column_bounds *out, grebe_error *err)
 {

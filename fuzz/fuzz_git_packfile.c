@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "git/git_packfile.h"
 
 enum { OBJECTS_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void put(struct io_store *s, const char *path, const struct buf *b)
 {

@@ -6,18 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "git/git_delta.h"
 #include "git/git_repo.h"
 #include "git/git_zlib.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void try_tree(const uint8_t *data, size_t size)
 {

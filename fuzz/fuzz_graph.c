@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "base/context_internal.h"
-#include "fuzz_bounded.h"
+#include "bounded_memory.h"
+#include "fuzz_require.h"
 #include "graph/graph_edges.h"
 #include "graph/graph_metadata.h"
 #include "grebe/graph.h"
@@ -35,7 +36,7 @@ static void read_metadata(grebe_context *ctx, const char *folder, enum graph_dia
     snprintf(path, sizeof path, "%s/metadata.yaml", folder);
     if (graph_metadata_read(ctx, path, folder, dialect, false, &m, NULL) == GREBE_OK) {
         if (m->n_errors == 0 && graph_metadata_check_files(m, false, NULL) == GREBE_OK && m->root != NULL) {
-            fuzz_unbound(); /* a text with its aliases written out */
+            bounded_memory()->most_bytes = SIZE_MAX; /* a text with its aliases written out */
             (void)!graph_yaml_dump(&b, m->root, NULL);
         }
         graph_metadata_free(m);
@@ -89,13 +90,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (folder[0] == '\0') {
         const char *temp = getenv("TMPDIR");
         snprintf(folder, sizeof folder, "%s/fuzz_graph.%ld", temp != NULL ? temp : "/tmp", (long)getpid());
-        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
+        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = &bounded_memory()->allocator };
         require(mkdir(folder, 0700) == 0 && context_new(&o, &ctx, NULL) == GREBE_OK);
     }
     if (size == 0) {
         return 0;
     }
-    fuzz_bound(size);
+    bounded_memory()->most_bytes = bounded_bytes(size);
     switch (data[0]) {
     case 'm':
     case 'p':
@@ -111,6 +112,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_graph(ctx, folder);
         break;
     }
-    fuzz_unbound();
+    bounded_memory()->most_bytes = SIZE_MAX;
     return 0;
 }

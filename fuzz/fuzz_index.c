@@ -12,18 +12,12 @@
 
 #include "base/endian.h"
 #include "base/hash.h"
+#include "fuzz_require.h"
 #include "index/index.h"
 #include "index/index_layout.h"
 #include "vector/distance.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void close_file(unsigned char *bytes, size_t len)
 {

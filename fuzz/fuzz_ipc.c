@@ -4,17 +4,11 @@
 #include <string.h>
 
 #include "arrow/ipc.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BATCHES_MAX = 64, ROWS_MAX = 100000 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void open_bytes(const uint8_t *data, size_t size, struct ArrowArrayStream *out)
 {

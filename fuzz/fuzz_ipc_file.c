@@ -8,18 +8,12 @@
 
 #include "arrow/arrow_array.h"
 #include "base/context_internal.h"
+#include "fuzz_require.h"
 #include "ipc/ipc_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CHUNKS_MAX = 64, ROWS_MAX = 100000, TAKE_MAX = 16 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void ignore(void *arg, bool is_error, const char *place, const char *message)
 {

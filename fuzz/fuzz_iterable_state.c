@@ -11,18 +11,12 @@
 #include "arrow/arrow_stream.h"
 #include "base/buf.h"
 #include "base/context_internal.h"
+#include "fuzz_require.h"
 #include "grebe/iterable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SHARD_ROWS = 9, SHARDS = 3 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static grebe_status shard(void *fn_ctx, int64_t number, int64_t skip, struct ArrowArrayStream *out, grebe_error *err)
 {

@@ -4,16 +4,10 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "fuzz_require.h"
 #include "wire/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void put(struct json_writer *w, const struct json_value *v)
 {

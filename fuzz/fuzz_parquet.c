@@ -7,18 +7,12 @@
 #include <string.h>
 
 #include "arrow/arrow_array.h"
+#include "fuzz_require.h"
 #include "parquet/parquet_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ROWS_MAX = 100000, TAKE_MAX = 16 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void ignore(void *arg, bool is_error, const char *place, const char *message)
 {

@@ -7,16 +7,10 @@
 #include <string.h>
 
 #include "base/context_internal.h"
+#include "fuzz_require.h"
 #include "parquet/parquet_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static grebe_status store_file(struct io_store *store, const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* Pickles of anybody: a tree or an error, in allocations bounded by the input. */
 #include <stdint.h>
 
-#include "fuzz_bounded.h"
+#include "bounded_memory.h"
 #include "wire/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -18,9 +18,9 @@ static bool allow_all(void *arg, const char *module, size_t module_len, const ch
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     grebe_error err = GREBE_ERROR_INIT;
-    struct arena ar = ARENA_INIT(fuzz_bounded());
+    struct arena ar = ARENA_INIT(&bounded_memory()->allocator);
     const struct pickle_value *v = NULL;
-    fuzz_bound(len);
+    bounded_memory()->most_bytes = bounded_bytes(len);
     if (pickle_parse(&ar, "fuzz", data, len, allow_all, NULL, &v, &err) == GREBE_OK) {
         (void)pickle_get(v, "a");
         (void)pickle_call(v, "a b", 2);

@@ -9,18 +9,12 @@
 
 #include "base/context_internal.h"
 #include "dataset/dataset_part.h"
+#include "fuzz_require.h"
 #include "ipc/rows_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BATCHES_MAX = 32, COLUMNS_MAX = 32, ROWS_MAX = 100000 };
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void read_batch(struct rows_file *f, size_t i)
 {

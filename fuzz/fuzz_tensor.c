@@ -11,7 +11,8 @@
 
 #include "array/tensor.h"
 #include "base/context_internal.h"
-#include "fuzz_bounded.h"
+#include "bounded_memory.h"
+#include "fuzz_require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,13 +51,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static grebe_context *ctx;
     if (path[0] == '\0') {
         const char *temp = getenv("TMPDIR");
-        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = fuzz_bounded() };
+        grebe_context_options o = { .struct_size = sizeof o, .threads = 1, .open_files_max = UINT32_MAX, .allocator = &bounded_memory()->allocator };
         snprintf(path, sizeof path, "%s/fuzz_tensor.%ld", temp != NULL ? temp : "/tmp", (long)getpid());
         require(context_new(&o, &ctx, NULL) == GREBE_OK);
     }
     FILE *f = fopen(path, "wb");
     require(f != NULL && fwrite(data, 1, size, f) == size && fclose(f) == 0);
-    fuzz_bound(size);
+    bounded_memory()->most_bytes = bounded_bytes(size);
     grebe_error err = GREBE_ERROR_INIT;
     struct tensor t;
     if (tensor_open(ctx, path, &t, &err) == GREBE_OK) {
@@ -65,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         require(err.message[0] != '\0');
     }
-    fuzz_unbound();
+    bounded_memory()->most_bytes = SIZE_MAX;
     unlink(path);
     return 0;
 }

@@ -3,17 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "parquet/parquet_meta.h"
 #include "wire/thrift.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void page_header(const uint8_t *data, size_t size)
 {

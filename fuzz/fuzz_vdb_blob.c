@@ -6,16 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "gitvdb/vdb_blob.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void use_rows(enum vdb_rows_kind kind, const uint8_t *data, size_t size, grebe_error *err)
 {

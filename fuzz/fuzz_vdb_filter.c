@@ -3,16 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "gitvdb/vdb_filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* Read, or refused with a message; without PCRE2 also for a regular expression. */
 static void require_answer(grebe_status st, const struct vdb_filter *f, const grebe_error *err)

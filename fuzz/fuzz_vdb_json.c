@@ -4,17 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_require.h"
 #include "gitvdb/vdb_points.h"
 #include "gitvdb/vdb_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* What was read, printed: canonical, and the same again unless a float is unstable. */
 static void check_tree(const struct vdb_value *v, const char *text, size_t size)

@@ -7,16 +7,10 @@
 #include <string.h>
 
 #include "arrow/ipc.h"
+#include "fuzz_require.h"
 #include "gitvdb/vdb_feed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "ann/ann_suite.h"
-#include "fuzz_bounded.h"
+#include "bounded_memory.h"
+#include "fuzz_require.h"
 #include "wire/yaml_tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,15 +34,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ctx == NULL && context_new(NULL, &ctx, &err) != GREBE_OK) {
         return 0;
     }
-    struct arena ar = ARENA_INIT(fuzz_bounded());
-    fuzz_bound(size);
+    struct arena ar = ARENA_INIT(&bounded_memory()->allocator);
+    bounded_memory()->most_bytes = bounded_bytes(size);
     if (yaml_tree_parse(&ar, "x", (const char *)data, size, &t, &err) == GREBE_OK) {
         walk(t, 0);
     } else {
         require(err.message[0] != '\0');
     }
     arena_release(&ar);
-    fuzz_unbound();
+    bounded_memory()->most_bytes = SIZE_MAX;
     ann_suite_init(&s, ctx);
     require(ann_suite_parse(&s, "x", (const char *)data, size, &err) != GREBE_OK || (s.n_cases > 0 && s.n_exports > 0));
     ann_suite_release(&s);

@@ -380,11 +380,11 @@ struct yaml_tree graph_yaml_plain(const char *text)
 const struct yaml_tree *graph_yaml_set(struct arena *ar, const struct yaml_tree *map, const char *key,
                                        const struct yaml_tree *value)
 {
-    struct yaml_tree *nodes = arena_array(ar, 3, sizeof *nodes), *out = nodes, *name = nodes + 1, *copy = nodes + 2;
+    struct yaml_tree *out = arena_alloc(ar, sizeof *out), *name = arena_alloc(ar, sizeof *name), *copy = arena_alloc(ar, sizeof *copy);
     struct yaml_pair *pairs = arena_array(ar, map->n + 1, sizeof *pairs);
     size_t n = 0;
     bool is_set = value == NULL;
-    if (nodes == NULL || pairs == NULL) {
+    if (out == NULL || name == NULL || copy == NULL || pairs == NULL) {
         return NULL;
     }
     if (value != NULL) {

@@ -556,7 +556,7 @@ grebe_status pickle_parse(struct arena *ar, const char *name, const void *bytes,
 {
     struct machine m = { .ar = ar, .name = name, .p = bytes, .len = len, .allows = allows, .arg = arg, .err = err };
     struct pickle_value *top = NULL;
-    m.places_max = ARENA_BLOCK_MAX / sizeof *m.stack + len / 2;
+    m.places_max = (ARENA_BLOCK_MAX - 64) / sizeof *m.stack + len / 2; /* an arena needs a few bytes itself */
     *out = NULL;
     grebe_status st = grow(&m, &m.stack, &m.stack_capacity, 1); /* an address even of no values */
     while (st == GREBE_OK) {

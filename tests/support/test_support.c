@@ -24,6 +24,9 @@ static void *counting_alloc(void *ctx, size_t size, size_t align)
         if (t->live_bytes > t->peak_bytes) {
             t->peak_bytes = t->live_bytes;
         }
+        if (size > t->largest_bytes) {
+            t->largest_bytes = size;
+        }
     } else {
         p = NULL;
     }

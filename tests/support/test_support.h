@@ -46,6 +46,7 @@ struct test_allocator {
     grebe_allocator a;
     size_t n_calls, fail_at;
     size_t live_bytes, n_live, peak_bytes;
+    size_t largest_bytes; /* of one call */
 };
 void test_allocator_init(struct test_allocator *t);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/pickle.h"
 
+#include <stdlib.h>
+
 #include "test_support.h"
 
 static bool allows(void *arg, const char *module, size_t module_len, const char *name, size_t name_len)
@@ -126,6 +128,49 @@ static void test_pickle__no_memory__every_time(void **state)
     fail();
 }
 
+/* Pickles that make much of little: a piece of memory is at most four times the bytes, or a block of the arena. */
+static void test_pickle__bombs__no_piece_above_four_times_the_bytes(void **state)
+{
+    static const struct {
+        const char *begin, *again, *end;
+        bool is_read;
+    } bombs[] = {
+        { "(", "N", "t.", false },              /* a tuple of None: a byte each */
+        { "](", "N", "e.", false },             /* a list of them */
+        { "]", "Na", ".", true },               /* one by one */
+        { "", "(", "", false },                 /* marks */
+        { "(", "K\x01", "t.", true },           /* a tuple of numbers: two bytes each */
+        { "K\x01\x94", "\x94", ".", false },    /* the same into the memo again and again */
+        { "K\x01", "0K\x01\x94", ".", true },
+        { "}(", "K\x01N", "u.", false },        /* a dict at once: Python fills it a thousand pairs at a time */
+        { "}", "(K\x01Nu", ".", true },
+        { "}", ")\x85\x85N\x86\x30", ".", true }, /* tuples of tuples that nobody keeps */
+    };
+    enum { ROUNDS = 200000 };
+    char *bytes = malloc(8 * ROUNDS + 16);
+    (void)state;
+    for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
+        struct test_allocator a;
+        test_allocator_init(&a);
+        struct arena ar = ARENA_INIT(&a.a);
+        const struct pickle_value *v = NULL;
+        size_t len = strlen(bombs[i].begin), n = strlen(bombs[i].again);
+        memcpy(bytes, bombs[i].begin, len);
+        for (size_t k = 0; k < ROUNDS; k++, len += n) {
+            memcpy(bytes + len, bombs[i].again, n);
+        }
+        memcpy(bytes + len, bombs[i].end, strlen(bombs[i].end));
+        len += strlen(bombs[i].end);
+        grebe_status st = parse(&ar, bytes, len, &v);
+        if ((st == GREBE_OK) != bombs[i].is_read || a.largest_bytes > 4 * len + ARENA_BLOCK_MAX) {
+            fail_msg("bomb %zu of %zu bytes: %s, %zu bytes at once", i, len, st == GREBE_OK ? "read" : err.message, a.largest_bytes);
+        }
+        arena_release(&ar);
+        assert_int_equal(a.n_live, 0);
+    }
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_pickle__an_empty_tuple_first),
         cmocka_unit_test(test_pickle__calls_are_told_and_not_made),
         cmocka_unit_test(test_pickle__what_is_wrong__named_with_its_offset),
+        cmocka_unit_test(test_pickle__bombs__no_piece_above_four_times_the_bytes),
         cmocka_unit_test(test_pickle__no_memory__every_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
