@@ -259,7 +259,7 @@ static grebe_status print_metadata(struct graph_initing *k, struct buf *dst, gre
     root = root != NULL && graph != NULL ? graph_yaml_set(ar, root, "graph", graph) : NULL;
     root = graph_tree_list(ar, root, "feature_data", items[0], counts[0]);
     const struct yaml_tree *task = o->n_sets > 0 ? graph_init_task(k) : NULL;
-    root = o->n_sets == 0 ? root : task != NULL ? graph_tree_list(ar, root, "tasks", task, 1) : NULL;
+    root = o->n_sets == 0 ? root : task != NULL ? graph_tree_list(ar, root, "tasks", &task, 1) : NULL;
     GREBE_TRY(root != NULL ? GREBE_OK : mem_fail(err, sizeof *root, "metadata.yaml"));
     dst->len = 0;
     st = graph_yaml_dump(dst, root, err);
