@@ -203,7 +203,13 @@ class FusedCSCSamplingGraph:
 
     def _sample(self, seeds, fanouts, **how):
         """One hop, with ids where the batch has rows."""
-        batch = self._dataset.sample_neighbors(_seed_ids(seeds), fanout_rows([fanouts]), **how)
+        return self._ids_of(seeds, self._dataset.sample_neighbors(_seed_ids(seeds), fanout_rows([fanouts]), **how))
+
+    def _sample_by_time(self, seeds, times, fanouts, layer_seed, **how):
+        sampler = self._dataset.sampler(fanout_rows([fanouts]), **how)
+        return self._ids_of(seeds, sampler.run(_seed_ids(seeds), layer_seed, _seed_ids(times)))
+
+    def _ids_of(self, seeds, batch):
         import numpy as np
         layer = batch.layers[0]
         if not is_mapping(batch.nodes):
@@ -222,6 +228,19 @@ class FusedCSCSamplingGraph:
     def sample_layer_neighbors(self, nodes, fanouts, replace=False, probs_name=None, random_seed=0):
         """The same, with the random numbers shared by the nodes (LABOR)."""
         return self._sample(nodes, fanouts, replace=replace, probs=probs_name, method="labor", layer_seed=int(array(random_seed).reshape(-1)[0]))
+
+    def temporal_sample_neighbors(self, nodes, input_nodes_timestamp, fanouts, replace=False, probs_name=None, node_timestamp_attr_name=None,
+                                  edge_timestamp_attr_name=None, window=None, layer_seed=0):
+        """Neighbours that are older than the time of the node that they are sampled for, and with a window younger than that less the window."""
+        return self._sample_by_time(nodes, input_nodes_timestamp, fanouts, layer_seed, replace=replace, probs=probs_name,
+                                    node_times=node_timestamp_attr_name, edge_times=edge_timestamp_attr_name, window=window)
+
+    def temporal_sample_layer_neighbors(self, nodes, input_nodes_timestamp, fanouts, replace=False, probs_name=None,
+                                        node_timestamp_attr_name=None, edge_timestamp_attr_name=None, window=None, random_seed=0):
+        """The same, with the random numbers shared by the nodes (LABOR)."""
+        return self._sample_by_time(nodes, input_nodes_timestamp, fanouts, int(array(random_seed).reshape(-1)[0]), method="labor",
+                                    replace=replace, probs=probs_name, node_times=node_timestamp_attr_name,
+                                    edge_times=edge_timestamp_attr_name, window=window)
 
     def in_subgraph(self, nodes):
         """All edges that lead to the nodes."""

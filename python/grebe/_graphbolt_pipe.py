@@ -76,6 +76,14 @@ class _Pipe:
     def sample_layer_neighbor(self, graph, fanouts, replace=False, prob_name=None, deduplicate=True, layer_dependency=False, batch_dependency=1):
         return LayerNeighborSampler(self, graph, fanouts, replace, prob_name, deduplicate, layer_dependency, batch_dependency)
 
+    def temporal_sample_neighbor(self, graph, fanouts, replace=False, prob_name=None, node_timestamp_attr_name=None,
+                                 edge_timestamp_attr_name=None, window=None):
+        return TemporalNeighborSampler(self, graph, fanouts, replace, prob_name, node_timestamp_attr_name, edge_timestamp_attr_name, window)
+
+    def temporal_sample_layer_neighbor(self, graph, fanouts, replace=False, prob_name=None, node_timestamp_attr_name=None,
+                                       edge_timestamp_attr_name=None, window=None):
+        return TemporalLayerNeighborSampler(self, graph, fanouts, replace, prob_name, node_timestamp_attr_name, edge_timestamp_attr_name, window)
+
     def sample_uniform_negative(self, graph, negative_ratio):
         return UniformNegativeSampler(self, graph, negative_ratio)
 
@@ -233,6 +241,41 @@ def _compact(seeds):
     return {node: nodes for node, (nodes, _) in found.items()}, compacted
 
 
+def _by_time(seeds, times):
+    """As _compact() of seeds with a time each, of whom none are merged: (nodes, seeds as places, times of the nodes)."""
+    import numpy as np
+    if not is_mapping(seeds):
+        ids = array(seeds, np.int64)
+        times = _times_of(times, len(ids))
+        if ids.ndim == 1:
+            return ids, None, times
+        return ids.reshape(-1), np.arange(ids.size).reshape(ids.shape), np.repeat(times, ids.shape[1])
+    ids = {kind: array(v, np.int64) for kind, v in seeds.items()}
+    times = {kind: _times_of(times[kind], len(v)) for kind, v in ids.items()}
+    if any(v.ndim == 1 for v in ids.values()):
+        return ids, None, times
+    nodes, when, compacted = {}, {}, {}
+    for kind, v in ids.items():
+        places = []
+        for c, node in enumerate(_link_types(kind, v.shape[1])):
+            begin = sum(len(x) for x in nodes.setdefault(node, []))
+            nodes[node].append(v[:, c])
+            when.setdefault(node, []).append(times[kind])
+            places.append(np.arange(begin, begin + len(v)))
+        compacted[kind] = np.stack(places, 1)
+    return {k: np.concatenate(v) for k, v in nodes.items()}, compacted, {k: np.concatenate(v) for k, v in when.items()}
+
+
+def _times_of(times, n):
+    """Of n seeds, the negatives behind the positives: a negative has the time of its positive."""
+    import numpy as np
+    times = array(times, np.int64)
+    if times.ndim != 1 or (n % len(times) if len(times) else n):
+        raise ValueError(f"timestamp: expected one number for each seed, found shape {times.shape} for {n} seeds")
+    ratio = n // len(times) - 1 if len(times) else 0
+    return np.concatenate([times, np.repeat(times, ratio)])
+
+
 class NeighborSampler(_Pipe):
     """Neighbours hop by hop; fanouts: the outermost hop first."""
 
@@ -246,9 +289,13 @@ class NeighborSampler(_Pipe):
                                                replace=replace, method=self._method, probs=prob_name,
                                                deduplicate=deduplicate, **how)
 
-    def _step(self, batch):
+    def _run(self, batch):
+        """(what was sampled, seeds as places)."""
         nodes, compacted = _compact(batch.seeds)
-        sampled = self._sampler.run(nodes, getattr(batch, "_seed_of_batch", 0) % 2 ** 63)
+        return self._sampler.run(nodes, getattr(batch, "_seed_of_batch", 0) % 2 ** 63), compacted
+
+    def _step(self, batch):
+        sampled, compacted = self._run(batch)
         batch._batch, batch.sampled_subgraphs = sampled, layers_of(sampled)
         batch.input_nodes = {k: tensor(v) for k, v in sampled.nodes.items()} if is_mapping(sampled.nodes) else tensor(sampled.nodes)
         if compacted is not None:
@@ -266,6 +313,31 @@ class LayerNeighborSampler(NeighborSampler):
     def __init__(self, source, graph, fanouts, replace=False, prob_name=None, deduplicate=True, layer_dependency=False, batch_dependency=1):
         super().__init__(source, graph, fanouts, replace, prob_name, deduplicate, layer_dependency=layer_dependency,
                          batch_dependency=batch_dependency)
+
+
+class TemporalNeighborSampler(NeighborSampler):
+    """Neighbours that are older than the "timestamp" of the seed: nodes, edges or both, by the attributes that are named. Unlike GraphBolt
+    both ends of a pair have the time of the pair in graphs without types, too.
+
+    window: and younger than that time less the window."""
+
+    def __init__(self, source, graph, fanouts, replace=False, prob_name=None, node_timestamp_attr_name=None, edge_timestamp_attr_name=None,
+                 window=None):
+        super().__init__(source, graph, fanouts, replace, prob_name, False, node_times=node_timestamp_attr_name, edge_times=edge_timestamp_attr_name,
+                         window=window)
+
+    def _run(self, batch):
+        times = getattr(batch, "timestamp", None)
+        if times is None:
+            raise ValueError("a set without \"timestamp\" cannot be sampled by times")
+        nodes, compacted, times = _by_time(batch.seeds, times)
+        return self._sampler.run(nodes, getattr(batch, "_seed_of_batch", 0) % 2 ** 63, times), compacted
+
+
+class TemporalLayerNeighborSampler(TemporalNeighborSampler):
+    """The same, with random numbers that the seeds share (LABOR)."""
+
+    _method = "labor"
 
 
 class UniformNegativeSampler(_Pipe):

@@ -23,7 +23,8 @@ from . import _core
 
 _GRAPHBOLT = ("OnDiskDataset", "OnDiskTask", "TorchBasedFeature", "TorchBasedFeatureStore", "ItemSet", "HeteroItemSet", "ItemSetDict",
               "CSCFormatBase", "SampledSubgraph", "FusedCSCSamplingGraph", "add_reverse_edges", "exclude_seed_edges", "ItemSampler",
-              "DistributedItemSampler", "NeighborSampler", "LayerNeighborSampler", "UniformNegativeSampler", "SeedEdgesExcluder",
+              "DistributedItemSampler", "NeighborSampler", "LayerNeighborSampler",
+              "TemporalNeighborSampler", "TemporalLayerNeighborSampler", "UniformNegativeSampler", "SeedEdgesExcluder",
               "FeatureFetcher", "MiniBatchTransformer", "CopyTo", "DataLoader")
 _SETS = ("train", "validation", "test")
 _METHODS = ("neighbors", "labor")
@@ -352,14 +353,16 @@ class Dataset:
         return self._attributes(True)
 
     def sampler(self, fanouts, *, replace=False, method="neighbors", probs=None, threads=None, layer_dependency=False, batch_dependency=1,
-                deduplicate=True):
+                deduplicate=True, node_times=None, edge_times=None, window=None):
         """What sample_neighbors() does, prepared: options are checked once. Not for several threads at a time.
 
-        deduplicate False: a node that is reached again gets another row.
+        deduplicate False: a node that is reached again gets another row. node_times, edge_times: names of attributes; only what is older than
+        the time of the seed (run(times=)) is sampled, and with a window what is younger than that less the window; a node that is reached
+        again gets another row, with the time of its seed.
 
         Of method "labor": layer_dependency gives all layers the same random numbers; batch_dependency n lets n runs whose layer_seed are
         numbers in succession go over from one seed to the next, so that each picks nearly what the one before has picked."""
-        how = _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, deduplicate=deduplicate)
+        how = _sampling(fanouts, replace, method, probs, layer_dependency, batch_dependency, node_times, edge_times, window, deduplicate)
         return Sampler(self, how, self._threads if threads is None else threads)
 
     def sample_neighbors(self, seeds, fanouts, *, replace=False, method="neighbors", probs=None, layer_seed=0):
@@ -456,12 +459,12 @@ class Sampler:
     def __reduce__(self):
         return Sampler, self._made
 
-    def run(self, seeds, layer_seed=0):
-        """As Dataset.sample_neighbors()."""
+    def run(self, seeds, layer_seed=0, times=None):
+        """As Dataset.sample_neighbors(). times: of the seeds, in the same form, where the sampler goes by times."""
         if isinstance(seeds, collections.abc.Mapping):
-            parts = [(kind, _ids(ids, "seeds")) for kind, ids in seeds.items()]
+            parts = [(kind, _ids(ids, "seeds"), None if times is None else _ids(times[kind], "times")) for kind, ids in seeds.items()]
         else:
-            parts = [(None, _ids(seeds, "seeds"))]
+            parts = [(None, _ids(seeds, "seeds"), None if times is None else _ids(times, "times"))]
         return Batch(*self._sampler.run(parts, layer_seed), *self._types)
 
 

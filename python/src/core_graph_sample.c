@@ -80,7 +80,7 @@ PyObject *core_graph_sampler(PyObject *self, PyObject *args)
     return (PyObject *)out;
 }
 
-/* run([(type or None, ids: int64 buffer), …], seed) -> as core_graph_give() */
+/* run([(type or None, ids: int64 buffer, times: int64 buffer or None), …], seed) -> as core_graph_give() */
 static PyObject *sampler_run(PyObject *self, PyObject *args)
 {
     enum { MAX_TYPES = 256 };
@@ -88,7 +88,7 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
     PyObject *list = NULL, *result = NULL;
     unsigned long long seed = 0;
     grebe_graph_seeds seeds[MAX_TYPES];
-    Py_buffer views[MAX_TYPES];
+    Py_buffer views[MAX_TYPES], times[MAX_TYPES];
     Py_ssize_t n = 0;
     const grebe_graph_batch *batch = NULL;
     grebe_error err = GREBE_ERROR_INIT;
@@ -103,11 +103,17 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
     }
     for (; n < PyList_Size(list); n++) {
         seeds[n] = (grebe_graph_seeds){ 0 };
-        if (!PyArg_ParseTuple(PyList_GetItem(list, n), "zy*", &seeds[n].type, &views[n])) {
+        if (!PyArg_ParseTuple(PyList_GetItem(list, n), "zy*z*", &seeds[n].type, &views[n], &times[n])) {
             goto out;
         }
         seeds[n].ids = views[n].buf;
+        seeds[n].times = times[n].buf;
         seeds[n].n = (int64_t)(views[n].len / (Py_ssize_t)sizeof(int64_t));
+        if (times[n].buf != NULL && times[n].len != views[n].len) {
+            PyErr_Format(PyExc_ValueError, "times: expected one for each seed, found %zd and %zd bytes", times[n].len, views[n].len);
+            n++;
+            goto out;
+        }
     }
     s->is_busy = true;
     Py_BEGIN_ALLOW_THREADS
@@ -122,6 +128,7 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
 out:
     while (n > 0) {
         PyBuffer_Release(&views[--n]);
+        PyBuffer_Release(&times[n]);
     }
     return result;
 }
