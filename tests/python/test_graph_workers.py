@@ -176,7 +176,7 @@ def begin_export(graph, dest):
     before = set(dest.parent.glob(dest.name + ".tmp-*"))
     p = subprocess.Popen([sys.executable, "-c", "import sys, grebe.graph; grebe.graph.export(*sys.argv[1:], file_format='csv', threads=1)",
                           str(graph), str(dest)])
-    while set(dest.parent.glob(dest.name + ".tmp-*")) <= before:
+    while not any(list(made.iterdir()) for made in set(dest.parent.glob(dest.name + ".tmp-*")) - before):  # then it has its lock
         if p.poll() is not None:
             return None
         time.sleep(0.001)
