@@ -119,7 +119,7 @@ int cmd_graph_preprocess(struct cli *cli)
         return out_usage(cli, "--force, --keep: one of them at most");
     }
     o.out = opt_get(cli, "out");
-    o.without_edge_ids = opt_has(cli, "no-original-edge-id");
+    o.edge_ids = opt_has(cli, "no-original-edge-id") ? GREBE_GRAPH_EDGE_IDS_DROPPED : GREBE_GRAPH_EDGE_IDS_KEPT;
     o.without_cast = opt_has(cli, "no-cast");
     o.keep_attribute_order = opt_has(cli, "dgl-edge-attr-order");
     o.force = opt_has(cli, "force")  ? GREBE_GRAPH_ALWAYS

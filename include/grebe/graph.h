@@ -34,12 +34,19 @@ typedef enum grebe_graph_force {
     GREBE_GRAPH_NEVER = 2       /**< what was made is used if there is any */
 } grebe_graph_force;
 
+/** Which row of its file an edge was: what finds the features of sampled edges. */
+typedef enum grebe_graph_edge_ids {
+    GREBE_GRAPH_EDGE_IDS_KEPT = 0,
+    GREBE_GRAPH_EDGE_IDS_DROPPED = 1,
+    GREBE_GRAPH_EDGE_IDS_FOR_FEATURES = 2 /**< kept where an edge has features; where they were kept all the same, that is used */
+} grebe_graph_edge_ids;
+
 /** How a data set is checked and preprocessed. Fields beyond struct_size take their defaults. Everything is borrowed. */
 typedef struct grebe_graph_options {
     uint32_t struct_size;
     /** Folder in which `preprocessed` is made; NULL: that of the data set. */
     const char *out;
-    bool without_edge_ids;  /**< do not keep which row of its file an edge was */
+    grebe_graph_edge_ids edge_ids;
     bool without_cast;      /**< keep the integer types of the files, instead of the smallest that hold the values */
     bool keep_attribute_order; /**< attributes of edges stay in the order of the files, where DGL leaves (and misreads) them */
     bool allow_row_mismatch;   /**< features may have other numbers of rows than there are nodes or edges */
@@ -57,7 +64,7 @@ typedef struct grebe_graph_options {
 
 #define GREBE_GRAPH_OPTIONS_INIT                                                                                                  \
     {                                                                                                                             \
-        sizeof(grebe_graph_options), 0, false, false, false, false, false, false, false, 0, GREBE_GRAPH_IF_CHANGED, false, 0, 0, 0 \
+        sizeof(grebe_graph_options), 0, GREBE_GRAPH_EDGE_IDS_KEPT, false, false, false, false, false, false, 0, GREBE_GRAPH_IF_CHANGED, false, 0, 0, 0 \
     }
 
 /**

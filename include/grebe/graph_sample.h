@@ -64,18 +64,31 @@ typedef struct grebe_graph_batch grebe_graph_batch;
 typedef struct grebe_graph_sampler grebe_graph_sampler;
 
 /**
- * @param threads For one batch; 0: the context's.
- * @param out     Owned, grebe_graph_sampler_free() before the graph is closed. Not for several threads at a time.
- * @return GREBE_OK; GREBE_EINVAL (options, weights); GREBE_ENOTFOUND (attribute); GREBE_ESCHEMA; GREBE_ENOMEM.
+ * What samples batches of a graph in one way.
+ *
+ * @param graph    Borrowed until grebe_graph_sampler_free().
+ * @param sampling Borrowed for the call.
+ * @param threads  For one batch; 0: the context's.
+ * @param out      Owned, grebe_graph_sampler_free() before the graph is closed. Not for several threads at a time.
+ * @param err      Filled on failure. NULL accepted.
+ * @return GREBE_OK; GREBE_EINVAL (options, numbers of neighbours that do not fit the graph, weights); GREBE_ENOTFOUND (attribute);
+ *         GREBE_ESCHEMA; GREBE_ENOMEM.
+ *
+ * Memory: 4 bytes for each node of the graph. Weights are read once, where they are checked.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_new(const grebe_graph *graph, const grebe_graph_sampling *sampling,
                                                                uint32_t threads, grebe_graph_sampler **out, grebe_error *err);
 /** NULL accepted. */
 GREBE_API void grebe_graph_sampler_free(grebe_graph_sampler *sampler);
 /**
- * @param seed Of what is drawn.
- * @param out  Borrowed until the next call.
- * @return GREBE_OK; GREBE_EINVAL names a seed that is no node; GREBE_ECORRUPT; GREBE_ELIMIT; GREBE_ENOMEM.
+ * Sample one batch.
+ *
+ * @param seeds   Shape [n_seeds], borrowed for the call; of one type there may be several. A seed that is given twice has two rows.
+ * @param seed    Of what is drawn: the same seeds and seed give the same batch, whatever the threads.
+ * @param out     Borrowed until the next call, or kept (grebe_graph_batch_keep()). NULL on failure.
+ * @param err     Filled on failure. NULL accepted.
+ * @return GREBE_OK; GREBE_EINVAL names a seed that is no node (or times that only some seeds of a type have, or none where they are
+ *         needed); GREBE_ECORRUPT; GREBE_ELIMIT; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_sampler_run(grebe_graph_sampler *sampler, const grebe_graph_seeds *seeds,
                                                                size_t n_seeds, uint64_t seed, const grebe_graph_batch **out,
@@ -120,7 +133,7 @@ typedef struct grebe_graph_relation {
 /** What a layer has of one type; zeroed beyond the last. Arrays are borrowed from the batch. */
 GREBE_API void grebe_graph_batch_relation(const grebe_graph_batch *batch, size_t layer, size_t edge_type, grebe_graph_relation *out);
 
-/** All layers of one type of edges, hop by hop from the seeds, as PyG has them. */
+/** All layers of one type of edges, hop by hop from the seeds, as PyG has them; a hop samples the nodes of earlier hops once more. */
 typedef struct grebe_graph_edge_index {
     int64_t n_edges;
     const int64_t *sources, *targets; /**< shape [n_edges]: rows */
@@ -157,12 +170,16 @@ typedef struct grebe_graph_loader_options {
     int64_t n_workers, worker;
     int64_t negative_ratio;         /**< drawn for each pair of nodes; 0: none */
     bool excludes_seeds;            /**< seed edges are left out of what is sampled */
-    bool excludes_reverse;          /**< those of the other direction too */
+    bool excludes_reverse;          /**< those of the other direction too; in a graph with types `reverse` says which types those are */
     const char *const *reverse;     /**< shape [2 * n_reverse]: types of edges, each followed by that of the other direction */
     size_t n_reverse;
     const grebe_graph_fetch *fetches;
     size_t n_fetches;
-    uint32_t ahead;                 /**< batches made before they are asked for; 0: by the number of threads */
+    /**
+     * Batches made before they are asked for, at most 256; 0: as many as there are threads beside the caller's. Each takes the memory of a
+     * batch; working memory, 4 bytes for each node of the graph, is there for each that is being made at a time.
+     */
+    uint32_t ahead;
     uint32_t threads;               /**< 0: the context's */
 } grebe_graph_loader_options;
 #define GREBE_GRAPH_LOADER_OPTIONS_INIT                                                                                           \
@@ -173,8 +190,14 @@ typedef struct grebe_graph_loader_options {
 typedef struct grebe_graph_loader grebe_graph_loader;
 
 /**
- * @param out Owned, grebe_graph_loader_free() before the graph is closed. Not for several threads at a time.
- * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (set, feature, attribute); GREBE_ESCHEMA; GREBE_ENOMEM.
+ * What makes epochs of batches of a set.
+ *
+ * @param graph   Borrowed until grebe_graph_loader_free().
+ * @param options Borrowed for the call.
+ * @param out     Owned, grebe_graph_loader_free() before the graph is closed. Not for several threads at a time.
+ * @param err     Filled on failure. NULL accepted.
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ENOTFOUND (set, feature, attribute); GREBE_ESCHEMA (parts that do not go together; rows of an edge
+ *         feature in a graph that was preprocessed without original edge ids); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_new(const grebe_graph *graph, const grebe_graph_loader_options *options,
                                                               grebe_graph_loader **out, grebe_error *err);
@@ -189,7 +212,14 @@ GREBE_API int64_t grebe_graph_loader_n_batches(const grebe_graph_loader *loader)
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_begin(grebe_graph_loader *loader, uint64_t epoch, grebe_error *err);
 /** @return The epoch of the next batch. */
 GREBE_API uint64_t grebe_graph_loader_epoch(const grebe_graph_loader *loader);
-/** @param out Borrowed until the next call. @return GREBE_OK; GREBE_END; as grebe_graph_sampler_run(). */
+/**
+ * The next batch. Begins the epoch where none is begun.
+ *
+ * @param out Borrowed until the next call, or kept (grebe_graph_batch_keep()). NULL on failure and at the end.
+ * @param err Filled on failure. NULL accepted.
+ * @return GREBE_OK; GREBE_END: the epoch is over, and the next call begins the one after it; as grebe_graph_sampler_run(), and the next
+ *         call makes the same batch again.
+ */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_loader_next(grebe_graph_loader *loader, const grebe_graph_batch **out,
                                                                grebe_error *err);
 
@@ -206,7 +236,7 @@ typedef struct grebe_graph_batch_items {
     const int64_t *rows;      /**< shape [n_seeds][arity]: rows of these nodes in the batch; NULL: nothing is sampled or fetched */
     const int64_t *times;     /**< shape [n_seeds]; NULL: none */
 } grebe_graph_batch_items;
-/** @return GREBE_OK; GREBE_EINVAL (a batch of no loader, no such part). */
+/** @param out Its arrays are borrowed from the batch. @return GREBE_OK; GREBE_EINVAL (a batch of no loader, no such part). */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_part(const grebe_graph_batch *batch, size_t part, grebe_graph_batch_items *out,
                                                               grebe_error *err);
 /** Values of column i of a part. @param dst Shape [n_items][bytes of a row]. @return GREBE_OK; GREBE_EINVAL. */
@@ -218,7 +248,7 @@ typedef struct grebe_graph_rows {
     int64_t n;
     size_t row_bytes;
 } grebe_graph_rows;
-/** @return GREBE_OK; GREBE_EINVAL. */
+/** @param layer Of an edge feature; else not looked at. @param out Borrowed from the batch. @return GREBE_OK; GREBE_EINVAL. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_batch_rows(const grebe_graph_batch *batch, size_t fetch, size_t layer,
                                                               grebe_graph_rows *out, grebe_error *err);
 /** Of a fetch with a cache. */

@@ -94,9 +94,11 @@ def add_reverse_edges(edges, reverse_etypes_mapping=None):
     if not is_mapping(edges):
         pairs = array(edges)
         return tensor(np.concatenate([pairs, pairs[:, ::-1]]))
+    if reverse_etypes_mapping is None:
+        raise ValueError("reverse_etypes_mapping: expected the type of the other direction of each type of edges, found None")
     found = {kind: array(pairs) for kind, pairs in edges.items()}
     out = dict(found)
-    for kind, reverse in (reverse_etypes_mapping or {}).items():
+    for kind, reverse in reverse_etypes_mapping.items():
         if kind in found:
             swapped = found[kind][:, ::-1]
             out[reverse] = np.concatenate([out[reverse], swapped]) if reverse in out else swapped
@@ -141,6 +143,7 @@ class FusedCSCSamplingGraph:
     def __init__(self, dataset):
         self._dataset = dataset
         self._kinds = list(dataset.node_types)
+        self._has_edge_ids = any(name == "_ORIGINAL_EDGE_ID" for name, _ in dataset._core_attributes(True))
 
     def _array(self, name):
         a = self._dataset._arrays[name]

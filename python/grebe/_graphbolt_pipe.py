@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GraphBolt's names: batches, and the steps of a pipeline that makes them."""
 
+from ._errors import SchemaMismatch
 from ._graph_tensors import array, is_mapping, tensor, torch
 from ._graphbolt_graph import exclude_seed_edges, fanout_rows, layers_of
 
@@ -155,7 +156,44 @@ class ItemSampler(_Pipe):
                     fields[name] = v
                 else:
                     fields.setdefault(name, {})[kind] = v
-        return MiniBatch(**fields)
+        return MiniBatch(**_with_old_negatives(fields))
+
+
+def _with_old_negatives(fields):
+    """negative_srcs and negative_dsts, [n] or [n, ratio], as seeds behind the pairs, with labels and indexes that say so."""
+    sources, targets = fields.pop("negative_srcs", None), fields.pop("negative_dsts", None)
+    if sources is None and targets is None:
+        return fields
+    pairs = fields["seeds"]
+    if not is_mapping(pairs):
+        fields["seeds"], fields["labels"], fields["indexes"] = _pairs_and_negatives(pairs, sources, targets)
+        return fields
+    found = {kind: _pairs_and_negatives(v, (sources or {}).get(kind), (targets or {}).get(kind)) for kind, v in pairs.items()}
+    fields["seeds"], fields["labels"], fields["indexes"] = ({kind: f[i] for kind, f in found.items()} for i in range(3))
+    return fields
+
+
+def _pairs_and_negatives(pairs, sources, targets):
+    """(seeds, labels, indexes) as tensors."""
+    import numpy as np
+    pairs = array(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"negatives of seeds that are no pairs, but of shape {pairs.shape}")
+    given = [None if v is None else array(v).reshape(len(pairs), -1) for v in (sources, targets)]
+    widths = {v.shape[1] for v in given if v is not None}
+    if len(widths) > 1:
+        raise ValueError(f"negative_srcs and negative_dsts: expected as many for each pair, found {sorted(widths)}")
+    ratio = widths.pop()
+    ends = [np.repeat(pairs[:, i], ratio) if v is None else v.reshape(-1) for i, v in enumerate(given)]
+    seeds = np.concatenate([pairs, np.stack(ends, 1).astype(pairs.dtype)])
+    return (tensor(seeds), *(tensor(v) for v in _labels_and_indexes(len(pairs), ratio)))
+
+
+def _labels_and_indexes(n, ratio):
+    """Of n seeds and, behind them, `ratio` negatives of each."""
+    import numpy as np
+    return (np.concatenate([np.ones(n, np.float32), np.zeros(n * ratio, np.float32)]),
+            np.concatenate([np.arange(n), np.repeat(np.arange(n), ratio)]))
 
 
 def _split(total, parts, part, batch_size):
@@ -289,6 +327,8 @@ class NeighborSampler(_Pipe):
                                                replace=replace, method=self._method, probs=prob_name,
                                                deduplicate=deduplicate, **how)
 
+        self._has_edge_ids = graph._has_edge_ids
+
     def _run(self, batch):
         """(what was sampled, seeds as places)."""
         nodes, compacted = _compact(batch.seeds)
@@ -296,7 +336,7 @@ class NeighborSampler(_Pipe):
 
     def _step(self, batch):
         sampled, compacted = self._run(batch)
-        batch._batch, batch.sampled_subgraphs = sampled, layers_of(sampled)
+        batch._batch, batch.sampled_subgraphs, batch._has_edge_ids = sampled, layers_of(sampled), self._has_edge_ids
         batch.input_nodes = {k: tensor(v) for k, v in sampled.nodes.items()} if is_mapping(sampled.nodes) else tensor(sampled.nodes)
         if compacted is not None:
             batch.compacted_seeds = {k: tensor(v) for k, v in compacted.items()} if is_mapping(compacted) else tensor(compacted)
@@ -348,22 +388,23 @@ class UniformNegativeSampler(_Pipe):
         self._graph, self._ratio = graph, int(negative_ratio)
 
     def _pairs(self, pairs, n_targets, seed):
-        import numpy as np
         ids = array(pairs)
         if ids.ndim != 2 or ids.shape[1] != 2:
             raise ValueError(f"Only tensor with shape N*2 is supported for negative sampling, but got {tuple(ids.shape)}.")
-        n = len(ids)
         out = self._graph._dataset.sample_negatives(ids, self._ratio, num_targets=n_targets, seed=seed).astype(ids.dtype)
-        labels = np.concatenate([np.ones(n, np.float32), np.zeros(n * self._ratio, np.float32)])
-        indexes = np.concatenate([np.arange(n), np.repeat(np.arange(n), self._ratio)])
-        return tensor(out), tensor(labels), tensor(indexes)
+        return (tensor(out), *(tensor(v) for v in _labels_and_indexes(len(ids), self._ratio)))
+
+    def _seed_of(self, kind, seed):
+        """Each type of edges draws for itself."""
+        place = (self._graph.edge_type_to_id or {}).get(kind, 0)
+        return (seed + (place + 1) * 0x9E3779B97F4A7C15) % 2 ** 63
 
     def _step(self, batch):
         seed = getattr(batch, "_seed_of_batch", 0) % 2 ** 63
         if not is_mapping(batch.seeds):
             batch.seeds, batch.labels, batch.indexes = self._pairs(batch.seeds, self._graph.total_num_nodes, seed)
             return batch
-        found = {kind: self._pairs(v, self._graph.num_nodes[_link_types(kind, 2)[1]], seed) for kind, v in batch.seeds.items()}
+        found = {kind: self._pairs(v, self._graph.num_nodes[_link_types(kind, 2)[1]], self._seed_of(kind, seed)) for kind, v in batch.seeds.items()}
         batch.seeds, batch.labels, batch.indexes = ({kind: f[i] for kind, f in found.items()} for i in range(3))
         return batch
 
@@ -382,6 +423,9 @@ class FeatureFetcher(_Pipe):
 
     def _step(self, batch):
         ids = batch.input_nodes if batch.input_nodes is not None else batch.seeds
+        if self._edges and not getattr(batch, "_has_edge_ids", True):
+            raise SchemaMismatch("rows of edge features cannot be found: the graph was preprocessed without original edge ids "
+                                 "(include_original_edge_id=True keeps them)")
         batch.node_features = self._rows("node", self._nodes, ids)
         batch.edge_features = [self._rows("edge", self._edges, s.original_edge_ids) for s in batch.sampled_subgraphs or ()] if self._edges else None
         return batch

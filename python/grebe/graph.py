@@ -61,7 +61,8 @@ def check(path, *, deep=False, strict=False, threads=None, progress=None):
 def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=False, threads=None, progress=None):
     """Make what training reads, in the folder `preprocessed` of path (or of out); nothing is done where that is up to date.
 
-    include_original_edge_id: keep which row of its file an edge was. cast: integers take the smallest type that holds them.
+    include_original_edge_id: keep which row of its file an edge was; kept all the same where an edge has features, whose rows are found by
+    it. cast: integers take the smallest type that holds them.
     durable: the result is on the disk before it appears: without, a loss of power soon after may leave a torn one (a killed process never does).
     The result is the same for any number of threads, appears whole or not at all, and the sources are only read.
     Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, ids in sets, with file and line or row)."""

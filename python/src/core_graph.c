@@ -193,7 +193,7 @@ PyObject *core_graph_preprocess(PyObject *self, PyObject *args)
         return NULL;
     }
     o.out = out;
-    o.without_edge_ids = keeps_edge_ids == 0;
+    o.edge_ids = keeps_edge_ids != 0 ? GREBE_GRAPH_EDGE_IDS_KEPT : GREBE_GRAPH_EDGE_IDS_FOR_FEATURES;
     o.without_cast = casts == 0;
     o.force = force != 0 ? GREBE_GRAPH_ALWAYS : GREBE_GRAPH_IF_CHANGED;
     o.is_durable = is_durable != 0;

@@ -83,12 +83,9 @@ PyObject *core_graph_sampler(PyObject *self, PyObject *args)
 /* run([(type or None, ids: int64 buffer, times: int64 buffer or None), …], seed) -> as core_graph_give() */
 static PyObject *sampler_run(PyObject *self, PyObject *args)
 {
-    enum { MAX_TYPES = 256 };
     struct graph_sampler *s = (struct graph_sampler *)self;
     PyObject *list = NULL, *result = NULL;
     unsigned long long seed = 0;
-    grebe_graph_seeds seeds[MAX_TYPES];
-    Py_buffer views[MAX_TYPES], times[MAX_TYPES];
     Py_ssize_t n = 0;
     const grebe_graph_batch *batch = NULL;
     grebe_error err = GREBE_ERROR_INIT;
@@ -96,13 +93,18 @@ static PyObject *sampler_run(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!K", &PyList_Type, &list, &seed)) {
         return NULL;
     }
-    if (s->is_busy || PyList_Size(list) > MAX_TYPES) {
-        PyErr_SetString(s->is_busy ? PyExc_RuntimeError : PyExc_ValueError,
-                        s->is_busy ? "the sampler is in use by another thread" : "expected at most 256 types of seeds");
+    if (s->is_busy) {
+        PyErr_SetString(PyExc_RuntimeError, "the sampler is in use by another thread");
         return NULL;
     }
-    for (; n < PyList_Size(list); n++) {
-        seeds[n] = (grebe_graph_seeds){ 0 };
+    const size_t n_all = (size_t)PyList_Size(list);
+    grebe_graph_seeds *seeds = PyMem_Calloc(n_all, sizeof *seeds);
+    Py_buffer *views = PyMem_Calloc(n_all, sizeof *views), *times = PyMem_Calloc(n_all, sizeof *times);
+    if (seeds == NULL || views == NULL || times == NULL) {
+        PyErr_NoMemory();
+        goto out;
+    }
+    for (; (size_t)n < n_all; n++) {
         if (!PyArg_ParseTuple(PyList_GetItem(list, n), "zy*z*", &seeds[n].type, &views[n], &times[n])) {
             goto out;
         }
@@ -130,6 +132,9 @@ out:
         PyBuffer_Release(&views[--n]);
         PyBuffer_Release(&times[n]);
     }
+    PyMem_Free(seeds);
+    PyMem_Free(views);
+    PyMem_Free(times);
     return result;
 }
 

@@ -123,6 +123,9 @@ grebe_status graph_batch_add(struct graph_batch *b, struct graph_scratch *s, siz
     struct graph_array *nodes = &b->nodes[type];
     int64_t first = nodes->n;
     grebe_status st;
+    if (n > 0 && (times != NULL ? b->times[type].n != first : b->times[type].n != 0)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "seeds of one type: expected times for all or for none of them");
+    }
     GREBE_TRY(graph_array_room(a, nodes, first + n, err));
     for (int64_t i = 0; i < n; i++) {
         if ((uint64_t)ids[i] >= (uint64_t)count) {

@@ -61,7 +61,7 @@ void graph_batch_begin(struct graph_batch *b, struct graph_scratch *s);
  * More seeds of one type.
  *
  * @param ids       Shape [n], counted from 0 in the type; checked.
- * @param times     Shape [n]; NULL: none.
+ * @param times     Shape [n]; NULL: none. For all seeds of a type, or for none.
  * @param is_unique A seed that is there already gets no other row.
  * @param rows      Written: the row of each, shape [n]; NULL: not wanted.
  */

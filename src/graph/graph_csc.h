@@ -44,6 +44,8 @@ struct graph_csc {
 
 int graph_type_of_edge(const struct graph_csc *g, int64_t edge);
 /** Edge attribute by name; NULL: none. */
+/** The attribute that says which row of its file each edge was. */
+#define GRAPH_EDGE_IDS "_ORIGINAL_EDGE_ID"
 const struct graph_attribute *graph_edge_attribute(const struct graph_csc *g, const char *name);
 
 #endif

@@ -167,7 +167,7 @@ out:
 static grebe_status read_ends(struct opening *o, grebe_error *err)
 {
     struct graph_csc *c = &o->g->csc;
-    char name[512];
+    char name[GRAPH_TYPE_ROOM];
     int32_t(*ends)[2] = arena_array(&o->g->arena, c->n_edge_types, sizeof *ends);
     if (ends == NULL) {
         return mem_fail(err, c->n_edge_types * sizeof *ends, o->path);

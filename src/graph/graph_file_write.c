@@ -179,7 +179,7 @@ static grebe_status describe(struct writing *w, grebe_error *err)
     }
     if (b->options.has_edge_ids) {
         s->edge_attributes[s->n_edge_attributes++] =
-            (struct graph_torch_entry){ "_ORIGINAL_EDGE_ID", tensor_of(b->indptr_type, (uint64_t)b->n_edges) };
+            (struct graph_torch_entry){ GRAPH_EDGE_IDS, tensor_of(b->indptr_type, (uint64_t)b->n_edges) };
     }
     for (size_t i = 0; i < b->n_columns; i++) {
         GREBE_TRY(column_entry(w, &b->columns[i], m->n_edges, b->n_moved == 0,

@@ -261,7 +261,7 @@ grebe_status graph_items_integers(grebe_context *ctx, const struct tensor *t, co
     size_t bytes = tensor_type_bytes(t->type);
     int64_t n = rows->n * (int64_t)(graph_row_bytes(t) / bytes);
     if (t->type < ARRAY_I8 || t->type > ARRAY_U64) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "seeds are integers, not %s", tensor_type_name(t->type));
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "expected integers, found %s", tensor_type_name(t->type));
     }
     grebe_status st = graph_rows_gather(ctx, t, rows->v, rows->n, false, 1, dst, err);
     if (st != GREBE_OK) {
@@ -270,7 +270,7 @@ grebe_status graph_items_integers(grebe_context *ctx, const struct tensor *t, co
     for (int64_t i = n; i-- > 0 && t->type != ARRAY_I64;) {
         dst[i] = integer_at((const unsigned char *)dst + (size_t)i * bytes, t->type);
         if (t->type == ARRAY_U64 && dst[i] < 0) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "seed %llu is no node", (unsigned long long)dst[i]);
+            return GREBE_FAIL(err, GREBE_EINVAL, "%llu is no node and no time", (unsigned long long)dst[i]);
         }
     }
     return GREBE_OK;
@@ -303,7 +303,8 @@ static grebe_status add_old_negatives(grebe_context *ctx, const struct graph_ite
             }
             ratio = widths[end];
             GREBE_TRY(graph_array_room(ctx->a, &given[end], rows->n * ratio, err));
-            GREBE_TRY(graph_items_integers(ctx, &part->columns[columns[end]], rows, given[end].v, err));
+            st = graph_items_integers(ctx, &part->columns[columns[end]], rows, given[end].v, err);
+            GREBE_TRY(error_wrap(err, st, "%s", end == 0 ? "negative_srcs" : "negative_dsts"));
         }
     }
     if (s->arity != 2) {
@@ -347,7 +348,7 @@ grebe_status graph_seeds_of(grebe_context *ctx, const struct graph_items *set, c
     if (t == NULL) {
         memcpy(out->ids.v, rows->v, (size_t)rows->n * sizeof(int64_t));
     } else {
-        GREBE_TRY(graph_items_integers(ctx, t, rows, out->ids.v, err));
+        GREBE_TRY(error_wrap(err, graph_items_integers(ctx, t, rows, out->ids.v, err), "seeds"));
     }
     if (t != NULL && (roles->negative_sources != SIZE_MAX || roles->negative_targets != SIZE_MAX)) {
         GREBE_TRY(add_old_negatives(ctx, p, roles, rows, out, err));

@@ -75,9 +75,9 @@ struct graph_seeds {
     int64_t ratio;          /* negatives of each positive, which stand behind all positives */
 };
 void graph_seeds_release(grebe_context *ctx, struct graph_seeds *s);
-/** Integers of any width become int64; old negatives are put behind the pairs. */
 /** Rows of a column as int64; dst: shape [rows][width], width the product of its other dimensions. */
 grebe_status graph_items_integers(grebe_context *ctx, const struct tensor *t, const struct graph_array *rows, int64_t *dst, grebe_error *err);
+/** Integers of any width become int64; old negatives are put behind the pairs. */
 grebe_status graph_seeds_of(grebe_context *ctx, const struct graph_items *set, const struct graph_item_roles *roles, size_t part,
                             const struct graph_array *rows, struct graph_seeds *out, grebe_error *err);
 

@@ -147,7 +147,7 @@ grebe_status graph_items_write(struct graph_outputs *o, const grebe_graph_option
     for (size_t i = 0; i < m->n_tasks; i++) {
         GREBE_TRY(make_task(&k, &m->tasks[i], &tasks[i]));
     }
-    GREBE_TRY(make_root(&k, !options->without_edge_ids, &feature_list, &task_list, &root));
+    GREBE_TRY(make_root(&k, options->edge_ids == GREBE_GRAPH_EDGE_IDS_KEPT, &feature_list, &task_list, &root));
     GREBE_TRY(graph_yaml_dump(&text, root, err));
     GREBE_TRY(path_join(&path, o->folder, "metadata.yaml", err));
     if (buf_text(&path) == NULL) {

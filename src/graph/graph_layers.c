@@ -314,7 +314,7 @@ static void choose_numbers(const struct graph_hops *hops, uint64_t i, struct gra
 /* What each edge is in the edge file of its type; NULL where that is not kept. */
 static grebe_status find_edge_ids(const struct graph_csc *g, const struct tensor **out, grebe_error *err)
 {
-    const struct graph_attribute *ids = graph_edge_attribute(g, "_ORIGINAL_EDGE_ID");
+    const struct graph_attribute *ids = graph_edge_attribute(g, GRAPH_EDGE_IDS);
     *out = ids == NULL ? NULL : &ids->values;
     if (ids != NULL && ((ids->values.type != ARRAY_I32 && ids->values.type != ARRAY_I64) || !ids->values.is_packed ||
                         ids->values.n_values != (uint64_t)g->n_edges)) {

@@ -4,6 +4,7 @@
  *  1. Batch i is made in slot i % n_slots; slots of batches [next, next + n_started) have started tasks, in this order.
  *  2. The slot of the batch that the caller has is not among them: there is one slot more than are made ahead.
  *  3. A slot whose batch was taken has none until its next is started.
+ *  4. Working memory, which grows with the nodes of the graph, is there for each batch that is being made, not for each that waits.
  */
 #include "graph/graph_loader.h"
 
@@ -11,8 +12,7 @@
 
 struct slot {
     struct graph_loader *loader;
-    struct graph_minibatch *batch;
-    struct graph_scratch *scratch; /* of a batch that was taken, for the next; NULL: the batch has it */
+    struct graph_minibatch *batch; /* NULL: it was taken */
     struct task task;
     int64_t index;
 };
@@ -27,7 +27,8 @@ struct graph_loader {
     int64_t n_batches, next, n_started;
     struct slot *slots;
     size_t n_slots;
-    struct graph_spares spares; /* minibatches */
+    struct graph_spares spares;    /* minibatches */
+    struct graph_spares scratches; /* of batches that are made */
 };
 
 static grebe_status make_batch(void *arg, grebe_error *err)
@@ -36,7 +37,14 @@ static grebe_status make_batch(void *arg, grebe_error *err)
     struct graph_loader *l = s->loader;
     /* a batch alone has all threads; of several each has one */
     uint32_t threads = l->n_slots <= 2 ? l->loading.threads : 1;
-    return graph_minibatch_make(s->batch, &l->epoch, l->number, s->index, threads, err);
+    s->batch->scratch = graph_spares_take(&l->scratches);
+    grebe_status st = graph_minibatch_make(s->batch, &l->epoch, l->number, s->index, threads, err);
+    if (s->batch->scratch == NULL || graph_spares_give(&l->scratches, s->batch->scratch)) {
+        s->batch->scratch = NULL;
+    }
+    graph_scratch_free(s->batch->scratch);
+    s->batch->scratch = NULL;
+    return st;
 }
 
 grebe_status graph_loader_new(const struct graph_recipe *recipe, const struct graph_loading *loading, struct graph_loader **out,
@@ -54,6 +62,7 @@ grebe_status graph_loader_new(const struct graph_recipe *recipe, const struct gr
     l->loading = *loading;
     l->number = 0;
     graph_spares_init(&l->spares, GRAPH_SPARES_MAX);
+    graph_spares_init(&l->scratches, loading->threads);
     GREBE_TRY(graph_items_check(recipe->items, err));
     /* without an order: how many batches there will be, and whether the share is one */
     GREBE_TRY(graph_epoch_begin(ctx, recipe->items, loading->share, false, 0, &l->epoch, err));
@@ -94,12 +103,15 @@ void graph_loader_free(struct graph_loader *l)
     drop_started(l);
     for (size_t i = 0; l->slots != NULL && i < l->n_slots; i++) {
         graph_minibatch_free(l->slots[i].batch);
-        graph_scratch_free(l->slots[i].scratch);
     }
     for (void *spare; (spare = graph_spares_take(&l->spares)) != NULL;) {
         graph_minibatch_free(spare);
     }
+    for (void *spare; (spare = graph_spares_take(&l->scratches)) != NULL;) {
+        graph_scratch_free(spare);
+    }
     graph_spares_destroy(&l->spares);
+    graph_spares_destroy(&l->scratches);
     mem_free(l->ctx->a, l->slots, l->n_slots * sizeof *l->slots);
     graph_epoch_end(&l->epoch);
     mem_free(l->ctx->a, l, sizeof *l);
@@ -124,11 +136,8 @@ grebe_status graph_loader_begin(struct graph_loader *l, uint64_t epoch, grebe_er
 void graph_loader_take(struct graph_loader *l, const struct graph_minibatch *m)
 {
     for (size_t i = 0; i < l->n_slots; i++) {
-        struct slot *s = &l->slots[i];
-        if (s->batch == m) {
-            s->scratch = s->batch->scratch;
-            s->batch->scratch = NULL;
-            s->batch = NULL;
+        if (l->slots[i].batch == m) {
+            l->slots[i].batch = NULL;
         }
     }
 }
@@ -145,12 +154,7 @@ static grebe_status fill_slot(struct slot *s, grebe_error *err)
 {
     struct graph_loader *l = s->loader;
     s->batch = graph_spares_take(&l->spares);
-    grebe_status st = s->batch == NULL ? graph_minibatch_new(l->recipe, &s->batch, err) : GREBE_OK;
-    if (st == GREBE_OK) {
-        s->batch->scratch = s->scratch;
-        s->scratch = NULL;
-    }
-    return st;
+    return s->batch == NULL ? graph_minibatch_new(l->recipe, &s->batch, err) : GREBE_OK;
 }
 
 /* Start what may be made ahead of the batch that is asked for. */
@@ -189,11 +193,13 @@ grebe_status graph_loader_next(struct graph_loader *l, struct graph_minibatch **
     l->next++;
     l->n_started--;
     if (st == GREBE_OK) {
-        /* the batch that was handed out before is given up by now */
-        st = start_ahead(l, err);
-    }
-    if (st == GREBE_OK) {
+        /* the batch that was handed out before is given up by now; what cannot be started is started, or fails, when it is asked for */
+        (void)!start_ahead(l, NULL);
         st = graph_minibatch_fetch_cached(s->batch, 1, err);
+    }
+    if (st != GREBE_OK) { /* the next call makes the same batch */
+        drop_started(l);
+        l->next--;
     }
     *out = st == GREBE_OK ? s->batch : NULL;
 out:

@@ -36,7 +36,7 @@ void graph_loader_give(struct graph_loader *l, struct graph_minibatch *m);
 /**
  * The next batch, valid until the next call, or until it is given back when it was taken. Begins the epoch where none is begun.
  *
- * @return GREBE_OK; GREBE_END: the epoch ends, and the number of the next is one more; a failure of the batch.
+ * @return GREBE_OK; GREBE_END: the epoch ends, and the number of the next is one more; a failure of the batch, which the next call makes again.
  */
 grebe_status graph_loader_next(struct graph_loader *l, struct graph_minibatch **out, grebe_error *err);
 

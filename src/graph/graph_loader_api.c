@@ -95,6 +95,10 @@ static grebe_status open_fetches(const grebe_graph *graph, const grebe_graph_loa
             return GREBE_FAIL(err, GREBE_ENOTFOUND, "there is no %s feature \"%.100s\" of type \"%.100s\"", f->domain, f->name,
                               f->type == NULL ? "" : f->type);
         }
+        if (is_edge && graph_edge_attribute(g, GRAPH_EDGE_IDS) == NULL) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "rows of edge feature \"%.100s\" cannot be found: the graph was preprocessed without original edge ids",
+                              f->name);
+        }
         l->fetches[i].is_edge = is_edge;
         l->fetches[i].by_page = !graph->metadata->features[at].file.is_in_memory;
         GREBE_TRY(type_index(is_edge ? g->edge_types : g->node_types, is_edge ? g->n_edge_types : g->n_node_types, f->type,
@@ -113,6 +117,9 @@ static grebe_status open_reverse(const grebe_graph_loader_options *o, grebe_grap
     const struct graph_csc *g = l->g;
     size_t from, to;
     grebe_status st = GREBE_OK;
+    if (o->excludes_reverse && g->n_edge_types > 0 && o->n_reverse == 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "edges of the other direction are of another type in a graph with types: expected pairs in `reverse`");
+    }
     l->reverse = mem_alloc(g->ctx->a, (g->n_edge_types + 1) * sizeof *l->reverse);
     if (l->reverse == NULL) {
         return mem_fail(err, (g->n_edge_types + 1) * sizeof *l->reverse, "types of edges");
@@ -160,6 +167,7 @@ grebe_status grebe_graph_loader_new(const grebe_graph *graph, const grebe_graph_
     *out = NULL;
     GREBE_TRY(options_copy(&o, sizeof o, options, err));
     GREBE_CHECK_ARG(err, o.negative_ratio >= 0);
+    GREBE_CHECK_ARG(err, (o.n_fetches == 0 || o.fetches != NULL) && (o.n_reverse == 0 || o.reverse != NULL));
     GREBE_TRY(graph_csc_of(graph, &g, err));
     l = mem_alloc_zero(g->ctx->a, sizeof *l);
     if (l == NULL) {

@@ -9,6 +9,7 @@
 #include "wire/json.h"
 
 enum { MANIFEST_BYTES_MAX = 256 << 20, FORMAT = 1 };
+enum { IDS_DROPPED = 0, IDS_KEPT = 1, IDS_FOR_FEATURES = 2 /* of which there are none */ };
 
 /* Fields that change the result, in the order of the file. */
 struct option {
@@ -19,7 +20,9 @@ enum { N_OPTIONS = 6 };
 
 static void list_options(const grebe_graph_options *o, struct option list[N_OPTIONS])
 {
-    list[0] = (struct option){ "original_edge_ids", !o->without_edge_ids };
+    list[0] = (struct option){ "original_edge_ids", o->edge_ids == GREBE_GRAPH_EDGE_IDS_KEPT      ? IDS_KEPT
+                                                        : o->edge_ids == GREBE_GRAPH_EDGE_IDS_DROPPED ? IDS_DROPPED
+                                                                                                      : IDS_FOR_FEATURES };
     list[1] = (struct option){ "auto_cast", !o->without_cast };
     list[2] = (struct option){ "attributes_in_file_order", o->keep_attribute_order };
     list[3] = (struct option){ "allow_row_mismatch", o->allow_row_mismatch };
@@ -214,7 +217,9 @@ static bool options_are_same(const struct json_value *v, const grebe_graph_optio
     list_options(options, list);
     for (size_t i = 0; i < N_OPTIONS; i++) {
         int64_t was = -1;
-        if (!json_i64(json_get(v, list[i].name), &was) || was != list[i].value) {
+        bool is_there = json_i64(json_get(v, list[i].name), &was);
+        bool is_more = i == 0 && list[i].value == IDS_FOR_FEATURES && was == IDS_KEPT;
+        if (!is_there || (was != list[i].value && !is_more)) {
             snprintf(reason, room, "option %s changed", list[i].name);
             return false;
         }

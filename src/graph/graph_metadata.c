@@ -94,6 +94,16 @@ size_t graph_edge_type_find(const struct graph_metadata *m, const char *type)
     return i != NULL ? *i : m->n_edges;
 }
 
+const struct graph_feature_spec *graph_edge_feature(const struct graph_metadata *m)
+{
+    for (size_t i = 0; i < m->n_features; i++) {
+        if (m->features[i].domain == GRAPH_EDGE) {
+            return &m->features[i];
+        }
+    }
+    return NULL;
+}
+
 bool graph_edge_type_part(const char *type, unsigned part, char *dst, size_t room)
 {
     const char *first = strchr(type, ':'), *second = first != NULL ? strchr(first + 1, ':') : NULL;

@@ -135,7 +135,9 @@ grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *
 /** Node type by name; n_nodes: none. */
 size_t graph_node_type_find(const struct graph_metadata *m, const char *type);
 size_t graph_edge_type_find(const struct graph_metadata *m, const char *type);
-/** "name" NUL-terminated parts of "src:rel:dst"; false: not three. part: 0 or 2; in the arena. */
+/** Bytes of a part of an edge type with its NUL: a name of a node type is no longer. */
+enum { GRAPH_TYPE_ROOM = 1024 };
+/** Part 0, 1 or 2 of "src:rel:dst", NUL-terminated; false: there are not three, or the room is too small. */
 bool graph_edge_type_part(const char *type, unsigned part, char *dst, size_t room);
 
 /**
@@ -148,6 +150,8 @@ grebe_status graph_metadata_check_files(struct graph_metadata *m, bool allow_row
 int64_t graph_feature_rows(const struct graph_metadata *m, const struct graph_feature_spec *f);
 /** Compare the number of rows of the features of an edge type whose number of edges is known only now. */
 grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, grebe_error *err);
+/** The first feature of edges; NULL: there is none. */
+const struct graph_feature_spec *graph_edge_feature(const struct graph_metadata *m);
 /** A path of the metadata as one that opens. In the arena. */
 grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, const char **out, grebe_error *err);
 /** Open the array of a file that must be of the format that the metadata says. */

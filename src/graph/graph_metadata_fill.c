@@ -94,10 +94,13 @@ static grebe_status fill_ends(const struct graph_map *map, struct graph_edge_spe
 {
     grebe_status st = GREBE_OK;
     struct graph_metadata *m = map->m;
-    char name[256], known[256];
+    char name[GRAPH_TYPE_ROOM], known[256];
     for (unsigned part = 0; part <= 2; part += 2) {
         if (!graph_edge_type_part(out->type, part, name, sizeof name)) {
-            return graph_map_fail(map, "type", err, "an edge type is source:relation:destination, found %s", out->type);
+            const char *second = strchr(out->type, ':') != NULL ? strchr(strchr(out->type, ':') + 1, ':') : NULL;
+            return second != NULL && strchr(second + 1, ':') == NULL
+                       ? graph_map_fail(map, "type", err, "a name of a node type has at most %d bytes", GRAPH_TYPE_ROOM - 1)
+                       : graph_map_fail(map, "type", err, "an edge type is source:relation:destination, found %s", out->type);
         }
         size_t i = graph_node_type_find(m, name), again = 0;
         for (size_t k = 0; k < m->n_nodes; k++) {

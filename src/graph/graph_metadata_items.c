@@ -123,7 +123,7 @@ static grebe_status check_set_type(const struct graph_map *map, const char *type
     }
     size_t n_parts = 0, n_known = 0;
     bool is_alternating = true;
-    char part[256];
+    char part[GRAPH_TYPE_ROOM];
     for (const char *p = type; p != NULL; n_parts++) {
         const char *colon = strchr(p, ':');
         snprintf(part, sizeof part, "%.*s", (int)(colon != NULL ? colon - p : (ptrdiff_t)strlen(p)), p);

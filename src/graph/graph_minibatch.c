@@ -170,7 +170,7 @@ static grebe_status read_times(struct graph_minibatch *m, size_t part, size_t co
         return GREBE_FAIL(err, GREBE_ESCHEMA, "\"timestamp\" has one number for each seed");
     }
     GREBE_TRY(graph_array_room(m->recipe->g->ctx->a, times, m->seeds[part].n, err));
-    GREBE_TRY(graph_items_integers(m->recipe->g->ctx, t, &m->items.rows[part], times->v, err));
+    GREBE_TRY(error_wrap(err, graph_items_integers(m->recipe->g->ctx, t, &m->items.rows[part], times->v, err), "timestamp"));
     for (int64_t i = n; i < m->seeds[part].n; i++) {
         times->v[i] = times->v[(i - n) / m->seeds[part].ratio];
     }

@@ -47,7 +47,7 @@ struct graph_minibatch {
     struct graph_array *compacted;   /* by part: rows of the seeds, shape as theirs; of node seeds too */
     struct graph_array *times;       /* by part; empty without a column "timestamp" */
     struct graph_batch *graph;       /* without nodes where nothing is sampled or fetched */
-    struct graph_scratch *scratch;   /* owned; NULL: none yet. One that is taken out serves another batch */
+    struct graph_scratch *scratch;   /* owned; NULL: none yet. Needed while it is made, and then may serve another batch */
     struct graph_rows *fetched;      /* shape [n_fetches][max(n_layers, 1)] */
     struct graph_array columns[3];   /* working memory */
 };

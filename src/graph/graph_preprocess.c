@@ -219,14 +219,13 @@ static grebe_status read_checked(struct job *j, grebe_error *err)
     grebe_status st = GREBE_OK;
     GREBE_TRY(graph_metadata_read(j->ctx, j->metadata, j->data, GRAPH_RAW, j->options.is_strict, &j->m, err));
     GREBE_TRY(graph_metadata_check_files(j->m, j->options.allow_row_mismatch, err));
-    for (size_t i = 0; j->options.without_edge_ids && i < j->m->n_features; i++) {
-        const struct graph_feature_spec *f = &j->m->features[i];
-        if (f->domain == GRAPH_EDGE) {
-            GREBE_TRY(graph_problem_add(
-                j->m, f->item, f->file.field, false, GREBE_ESCHEMA, err,
-                "rows of an edge feature cannot be found for sampled edges without original edge ids"));
-            break;
-        }
+    const struct graph_feature_spec *f = graph_edge_feature(j->m);
+    if (f != NULL && j->options.edge_ids == GREBE_GRAPH_EDGE_IDS_FOR_FEATURES) {
+        j->options.edge_ids = GREBE_GRAPH_EDGE_IDS_KEPT;
+    }
+    if (f != NULL && j->options.edge_ids == GREBE_GRAPH_EDGE_IDS_DROPPED) {
+        st = graph_problem_add(j->m, f->item, f->file.field, false, GREBE_ESCHEMA, err,
+                               "rows of an edge feature cannot be found for sampled edges without original edge ids");
     }
 out:
     return st;
@@ -290,7 +289,7 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     struct graph_outputs outputs = {
         .m = j->m, .store = j->store, .folder = folder, .is_durable = j->options.is_durable, .call = j->call
     };
-    const struct csc_options options = { .has_edge_ids = !j->options.without_edge_ids,
+    const struct csc_options options = { .has_edge_ids = j->options.edge_ids == GREBE_GRAPH_EDGE_IDS_KEPT,
                                          .is_cast = !j->options.without_cast,
                                          .is_attribute_order_kept = j->options.keep_attribute_order,
                                          .csv = { j->options.csv_has_header, j->options.csv_separator },

@@ -202,8 +202,7 @@ static void squeeze(struct graph_picks *picks, const int64_t *counts, int64_t n)
     picks->edges.n = at;
 }
 
-static grebe_status check_sampling(const struct graph_csc *g, const struct graph_sampling *how, const int64_t *node_times,
-                                   grebe_error *err)
+grebe_status graph_sampling_check(const struct graph_csc *g, const struct graph_sampling *how, grebe_error *err)
 {
     if (how->n_fanouts != 1 && how->n_fanouts != graph_n_edge_types(g)) {
         return GREBE_FAIL(err, GREBE_EINVAL, "%zu fanouts: expected 1, or one for each of the %zu types of edges", how->n_fanouts,
@@ -213,9 +212,6 @@ static grebe_status check_sampling(const struct graph_csc *g, const struct graph
         if (how->fanouts[i] < GRAPH_FANOUT_ALL) {
             return GREBE_FAIL(err, GREBE_EINVAL, "fanout %lld: expected -1 (all) or a number of neighbours", (long long)how->fanouts[i]);
         }
-    }
-    if (how->times != NULL && node_times == NULL) {
-        return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time needs a time for each seed");
     }
     return GREBE_OK;
 }
@@ -228,7 +224,10 @@ grebe_status graph_sample(const struct graph_csc *g, const int64_t *nodes, const
     size_t n_blocks = (size_t)((n + BLOCK_NODES - 1) / BLOCK_NODES);
     int64_t total = 0;
     grebe_status st;
-    GREBE_TRY(check_sampling(g, how, node_times, err));
+    GREBE_TRY(graph_sampling_check(g, how, err));
+    if (how->times != NULL && node_times == NULL) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time needs a time for each seed");
+    }
     struct sampling s = { .g = g, .how = how, .nodes = nodes, .node_times = node_times, .n = n,
                           .is_by_type = how->n_fanouts > 1 };
     atomic_init(&s.is_short, false);

@@ -36,6 +36,8 @@ struct graph_picks {
     struct graph_array working;
 };
 
+/** Numbers of neighbours that fit the graph. GREBE_EINVAL. */
+grebe_status graph_sampling_check(const struct graph_csc *g, const struct graph_sampling *how, grebe_error *err);
 /**
  * @param nodes   Shape [n], checked here; may repeat.
  * @param threads At most; what is picked does not depend on it.

@@ -62,6 +62,11 @@ grebe_status graph_resolve(const struct graph_csc *g, const grebe_graph_sampling
                                    .layer_dependency = o.layer_dependency, .batch_dependency = o.batch_dependency,
                                    .hop = { .fanouts = r->fanouts, .n_fanouts = per_layer, .with_replacement = o.with_replacement,
                                             .is_by_source = o.method == GREBE_GRAPH_LAYER } };
+    for (size_t i = 0; i < o.n_layers; i++) {
+        struct graph_sampling hop = r->hops.hop;
+        hop.fanouts += i * per_layer;
+        GREBE_TRY(graph_sampling_check(g, &hop, err));
+    }
     if (o.weights != NULL) {
         const struct graph_attribute *a = graph_edge_attribute(g, o.weights);
         if (a == NULL) {
@@ -152,9 +157,10 @@ void grebe_graph_sampler_free(grebe_graph_sampler *s)
 grebe_status grebe_graph_sampler_run(grebe_graph_sampler *s, const grebe_graph_seeds *seeds, size_t n_seeds, uint64_t seed,
                                      const grebe_graph_batch **out, grebe_error *err)
 {
-    struct graph_hops hops = s->how.hops;
+    struct graph_hops hops;
     size_t type;
     grebe_status st = GREBE_OK;
+    GREBE_CHECK_ARG(err, s != NULL && out != NULL && (n_seeds == 0 || seeds != NULL));
     *out = NULL;
     if (s->batch == NULL) {
         s->batch = graph_spares_take(&s->spares);
@@ -174,6 +180,7 @@ grebe_status grebe_graph_sampler_run(grebe_graph_sampler *s, const grebe_graph_s
         GREBE_TRY(graph_seed_types(s->g, seeds[i].type, 1, &type, err));
         GREBE_TRY(graph_batch_add(s->batch, s->scratch, type, seeds[i].ids, seeds[i].times, seeds[i].n, false, NULL, err));
     }
+    hops = s->how.hops;
     hops.hop.key = seed;
     GREBE_TRY(graph_batch_sample(s->batch, s->scratch, &hops, s->threads, err));
     graph_batch_finish(s->batch);

@@ -50,7 +50,7 @@ const struct tensor *graph_part_tensor(const struct matrix *m, size_t column)
 /* The number that each edge had in its file; NULL: it was not kept. */
 static const struct tensor *edge_ids(const struct part_rows *p)
 {
-    const struct graph_attribute *kept = graph_edge_attribute(&p->graph->csc, "_ORIGINAL_EDGE_ID");
+    const struct graph_attribute *kept = graph_edge_attribute(&p->graph->csc, GRAPH_EDGE_IDS);
     return kept != NULL ? &kept->values : NULL;
 }
 

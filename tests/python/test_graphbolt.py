@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -266,6 +267,8 @@ def test_reverse_edges():
     assert lists(gb.add_reverse_edges(ids([[0, 1], [2, 3]]))) == [[0, 1], [2, 3], [1, 0], [3, 2]]
     found = gb.add_reverse_edges({"n1:e1:n2": ids([[0, 1], [2, 3]]), "n2:e2:n1": ids([[5, 6]])}, {"n1:e1:n2": "n2:e2:n1"})
     assert lists(found) == {"n1:e1:n2": [[0, 1], [2, 3]], "n2:e2:n1": [[5, 6], [1, 0], [3, 2]]}
+    with pytest.raises(ValueError, match="reverse_etypes_mapping"):
+        gb.add_reverse_edges({"n1:e1:n2": ids([[0, 1]])})
 
 
 @pytest.mark.parametrize("seeds, outer, inner", [
@@ -299,6 +302,45 @@ def test_negatives(karate):
     assert lists(batch.seeds[:, 0]) == [0, 1, 0, 0, 1, 1] and lists(batch.labels) == [1, 1, 0, 0, 0, 0] and lists(batch.indexes) == [0, 1, 0, 0, 1, 1]
     with pytest.raises(ValueError, match=r"N\*2"):
         list(gb.ItemSampler(gb.ItemSet(ids([1, 2]), "seeds"), 2).sample_uniform_negative(karate.graph, 1))
+
+
+@pytest.mark.parametrize("names, values, seeds", [
+    (("node_pairs", "negative_dsts"), ([[0, 1], [2, 3]], [[7, 8], [9, 6]]), [[0, 1], [2, 3], [0, 7], [0, 8], [2, 9], [2, 6]]),
+    (("node_pairs", "negative_srcs"), ([[0, 1], [2, 3]], [7, 8]), [[0, 1], [2, 3], [7, 1], [8, 3]]),
+    (("seeds", "negative_srcs", "negative_dsts"), ([[0, 1], [2, 3]], [[7], [8]], [[5], [6]]), [[0, 1], [2, 3], [7, 5], [8, 6]])])
+def test_negatives_of_old_names(names, values, seeds):
+    items = gb.ItemSet(tuple(ids(v) for v in values), names=names)
+    batch, = gb.ItemSampler(items, 2)
+    n = len(seeds) - 2
+    assert lists(batch.seeds) == seeds
+    assert lists(batch.labels) == [1, 1] + [0] * n and lists(batch.indexes) == [0, 1] + sorted([0, 1] * (n // 2))
+    assert not hasattr(batch, "negative_srcs") and not hasattr(batch, "negative_dsts")
+    typed, = gb.ItemSampler(gb.HeteroItemSet({"a:r:b": items, "b:s:a": items}), 4)
+    assert lists(typed.seeds) == {"a:r:b": seeds, "b:s:a": seeds}
+
+
+def test_types_of_edges_have_negatives_of_their_own(typed):
+    pairs = gb.ItemSet(ids([[0, 1], [1, 2], [2, 3], [3, 4]]), names="seeds")
+    kinds = [k for k in typed.graph.edge_type_to_id if k.endswith(":paper")]
+    assert len(kinds) > 1
+    batch, = gb.ItemSampler(gb.HeteroItemSet({k: pairs for k in kinds}), 4 * len(kinds)).sample_uniform_negative(typed.graph, 5)
+    drawn = {tuple(lists(v)[i][1] for i in range(4, 24)) for v in batch.seeds.values()}
+    assert len(drawn) == len(kinds)
+
+
+def test_edge_features_need_edge_ids(tmp_path):
+    shutil.copytree(os.path.join(CASES, "homo_csv", "raw"), tmp_path / "g")
+    d = gb.OnDiskDataset(tmp_path / "g").load()  # kept: edges have features
+    pipe = gb.ItemSampler(gb.ItemSet(ids([1, 2, 3]), names="seeds"), 3).sample_neighbor(d.graph, [-1])
+    batch, = pipe.fetch_feature(d.feature, None, ["w"])
+    rows = np.load(tmp_path / "g" / "data" / "edge-w.npy").reshape(-1, np.asarray(batch.edge_features[0]["w"]).shape[1])
+    np.testing.assert_array_equal(np.asarray(batch.edge_features[0]["w"]), rows[lists(batch.sampled_subgraphs[0].original_edge_ids)])
+    command = os.environ.get("GREBE", "grebe")
+    subprocess.run([command, "graph", "preprocess", "--no-original-edge-id", str(tmp_path / "g")], check=True, capture_output=True)
+    d = gb.OnDiskDataset(tmp_path / "g", force_preprocess=False).load()
+    pipe = gb.ItemSampler(gb.ItemSet(ids([1, 2, 3]), names="seeds"), 3).sample_neighbor(d.graph, [-1])
+    with pytest.raises(grebe.SchemaMismatch, match="original edge ids"):
+        list(pipe.fetch_feature(d.feature, None, ["w"]))
 
 
 def test_a_whole_pipeline_of_types(typed):

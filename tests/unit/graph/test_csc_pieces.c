@@ -145,7 +145,7 @@ static void test_preprocess__several_pieces__are_what_a_plain_sort_makes(void **
             o.call = &call;
             o.force = GREBE_GRAPH_ALWAYS;
             o.without_cast = way == 1;
-            o.without_edge_ids = way == 2;
+            o.edge_ids = way == 2 ? GREBE_GRAPH_EDGE_IDS_DROPPED : GREBE_GRAPH_EDGE_IDS_KEPT;
             assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
             assert_sorted(f, edges, n, n_nodes, way != 2, cases[i].attributes, n_attributes);
         }

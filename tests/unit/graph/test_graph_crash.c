@@ -28,7 +28,7 @@ static void child_main(struct fixture *f, bool without_ids, bool is_durable)
     c.threads = 1;
     o.force = GREBE_GRAPH_ALWAYS;
     o.is_durable = is_durable;
-    o.without_edge_ids = without_ids;
+    o.edge_ids = without_ids ? GREBE_GRAPH_EDGE_IDS_DROPPED : GREBE_GRAPH_EDGE_IDS_KEPT;
     if (context_new(&c, &ctx, &err) != GREBE_OK || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
         _exit(2);
     }
@@ -74,7 +74,7 @@ static bool check_result(struct fixture *f, int at)
         fail_msg("call %d: %zu errors in what is there", at, n_errors);
     }
     grebe_graph_close(g);
-    o.without_edge_ids = is_bare; /* the manifest is that of the same result, and names all files of it */
+    o.edge_ids = is_bare ? GREBE_GRAPH_EDGE_IDS_DROPPED : GREBE_GRAPH_EDGE_IDS_KEPT; /* the manifest is that of the same result, and names all files of it */
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, &made, &err));
     if (!made.is_reused) {
         fail_msg("call %d: what is there does not fit its manifest: %s", at, made.reason);
@@ -101,7 +101,7 @@ static void begin(struct fixture *f)
     fputs("feature_data:\n- {domain: node, type: a, name: x, format: numpy, path: x.npy}\n", file);
     fclose(file);
     put_npy(f, "x.npy", ARRAY_F32, (uint64_t[]){ 300, 1 }, 2, x, sizeof x);
-    o.without_edge_ids = true;
+    o.edge_ids = GREBE_GRAPH_EDGE_IDS_DROPPED;
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
 }
 

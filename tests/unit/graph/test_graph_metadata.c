@@ -437,7 +437,7 @@ static void test_preprocess__paths_and_edge_ids__are_told(void **state)
     o.problem_arg = t;
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
     assert_string_equal(t->text, "");
-    o.without_edge_ids = true;
+    o.edge_ids = GREBE_GRAPH_EDGE_IDS_DROPPED;
     assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
     assert_non_null(strstr(t->text, "cannot be found for sampled edges without original edge ids"));
     assert_int_equal(t->n_errors, 0);

@@ -263,7 +263,8 @@ static void test_preprocess__every_case__is_what_dgl_made(void **state)
         snprintf(raw, sizeof raw, "cases/%s/raw", cases[i]);
         for (int variant = 0; variant < 2; variant++) {
             const char *name = variant == 0 ? "ids_cast" : "noids_nocast";
-            o.without_edge_ids = o.without_cast = variant == 1;
+            o.without_cast = variant == 1;
+            o.edge_ids = variant == 1 ? GREBE_GRAPH_EDGE_IDS_DROPPED : GREBE_GRAPH_EDGE_IDS_KEPT;
             snprintf(expect, sizeof expect, "%s/data/graphbolt/cases/%s/expect/%s", TEST_DATA, cases[i], name);
             for (int threads = 1; threads <= 4; threads += 3) {
                 for (uint64_t memory = 0; memory <= 3000; memory += 1500) {

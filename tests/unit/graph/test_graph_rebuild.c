@@ -184,7 +184,7 @@ static void test_preprocess__a_second_time__is_done_when_something_changed(void 
     assert_made(f, &o, false, "e.csv changed");
     o.without_cast = true;
     assert_made(f, &o, false, "option auto_cast changed");
-    o.without_edge_ids = true;
+    o.edge_ids = GREBE_GRAPH_EDGE_IDS_DROPPED;
     assert_made(f, &o, false, "option original_edge_ids changed");
     path_in(f, "preprocessed/f.npy", path, sizeof path);
     assert_int_equal(unlink(path), 0);

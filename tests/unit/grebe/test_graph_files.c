@@ -59,6 +59,29 @@ static void test_export__each_allocation_fails__nothing_stays(void **state)
     }
 }
 
+/* Without edge ids the edges come in another order than the rows of their features. */
+static void test_export__edge_features_without_edge_ids__refused(void **state)
+{
+    (void)state;
+    char *folder = test_folder_new(), dest[600];
+    struct test_allocator t;
+    grebe_context *ctx = context_with(&t);
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    grebe_graph_export_options e = GREBE_GRAPH_EXPORT_OPTIONS_INIT;
+    snprintf(dest, sizeof dest, "%s/out", folder);
+    o.out = folder;
+    o.edge_ids = GREBE_GRAPH_EDGE_IDS_DROPPED;
+    assert_ok(grebe_graph_preprocess(ctx, TEST_DATA "/data/graphbolt/cases/homo_csv/raw", &o, NULL, &err));
+    assert_fails(grebe_graph_export(ctx, folder, dest, &e, &err), GREBE_ESCHEMA, "without original edge ids");
+    assert_false(is_there(dest));
+    o.edge_ids = GREBE_GRAPH_EDGE_IDS_FOR_FEATURES;
+    assert_ok(grebe_graph_preprocess(ctx, TEST_DATA "/data/graphbolt/cases/homo_csv/raw", &o, NULL, &err));
+    assert_ok(grebe_graph_export(ctx, folder, dest, &e, &err));
+    grebe_context_free(ctx);
+    assert_int_equal(t.n_live, 0);
+    test_folder_remove(folder);
+}
+
 static void test_init__each_allocation_fails__no_metadata(void **state)
 {
     (void)state;
@@ -222,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export__each_allocation_fails__nothing_stays),
+        cmocka_unit_test(test_export__edge_features_without_edge_ids__refused),
         cmocka_unit_test(test_init__each_allocation_fails__no_metadata),
         cmocka_unit_test(test_init__sets_that_cannot_be__refused),
         cmocka_unit_test(test_part__each_allocation_fails__no_leak),
