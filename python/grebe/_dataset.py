@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets by row number: rows in mapped Arrow files, transforms that give new data sets, a cache that is found again."""
 
+import array
 import collections.abc
 import json
 import os
 
 from . import _core
 from ._arguments import at_least_one, check_rows
+from ._build import build
 from ._export import Writing
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
-from ._map_call import build
+from ._generated import generated_batches
+from ._kinds import enter
+from ._load import load, load_from_disk
 from ._search_index import Searchable
 from ._transforms import Transforms
 
@@ -71,6 +75,7 @@ _TOLD = ("description", "citation", "homepage", "license", "features", "supervis
          "version", "splits", "download_checksums", "download_size", "dataset_size", "size_in_bytes")
 
 
+@enter
 class Dataset(Transforms, Writing, Searchable):
     """Rows by number, columns by name. Immutable but for set_format, set_transform and attached indexes; transforms give new ones.
 
@@ -146,7 +151,6 @@ class Dataset(Transforms, Writing, Searchable):
     def from_generator(cls, generator, features=None, cache_dir=None, keep_in_memory=False, gen_kwargs=None, num_proc=None,
                        split="train", **kwargs):
         """From a function that yields dicts."""
-        from ._iterable import generated_batches
         batches = generated_batches(generator(**(gen_kwargs or {})), features, 1000)
         return cls.from_arrow(_core.stream_of_batches(batches, build({})), features, split)
 
@@ -175,7 +179,6 @@ class Dataset(Transforms, Writing, Searchable):
 
     for _name in ("csv", "json", "parquet", "text"):
         def _of_files(cls, path_or_paths, split=None, features=None, cache_dir=None, keep_in_memory=False, *, _kind=_name, **options):
-            from ._load import load
             name = str(split) if split is not None else "train"
             return load(_kind, data_files={name: path_or_paths}, split=name, features=features, cache_dir=cache_dir,
                         keep_in_memory=keep_in_memory, **options)
@@ -186,7 +189,6 @@ class Dataset(Transforms, Writing, Searchable):
     @staticmethod
     def load_from_disk(dataset_path, keep_in_memory=None):
         """A folder that save_to_disk of a Dataset wrote."""
-        from ._load import load_from_disk
         out = load_from_disk(dataset_path, keep_in_memory)
         if not isinstance(out, Dataset):
             raise FileNotFoundError(f"{dataset_path}: a dictionary of splits: use DatasetDict.load_from_disk, or the folder of one of "
@@ -324,7 +326,6 @@ class Dataset(Transforms, Writing, Searchable):
                 return self._core.read(key.start, key.stop, columns)
             if len(key) == 0:
                 return self._core.read(0, 0, columns)
-            import array
             return self._core.take(array.array("q", key), columns)
         if isinstance(key, (list, tuple)) and any(isinstance(i, bool) for i in key[:1]):
             raise TypeError("expected row numbers, found a mask of truth values: filter takes such")

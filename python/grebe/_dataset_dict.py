@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets by split: what one does, done to each."""
 
+import json
 import os
 
 from . import _core, _progress
 from ._dataset import Dataset
 from ._export import size_of
 from ._iterable import IterableDataset
+from ._kinds import enter
+from ._load import load, load_from_disk
 
 
 class _Splits(dict):
@@ -58,20 +61,20 @@ def _with_split(method):
     return of
 
 
-def _from_files(kind):
+def _from_files(name):
     def of(path_or_paths, features=None, cache_dir=None, keep_in_memory=False, **options):
-        from ._load import load
-        return load(kind, data_files=path_or_paths, features=features, cache_dir=cache_dir, keep_in_memory=keep_in_memory, **options)
-    of.__name__, of.__doc__ = "from_" + kind, f"From {kind} files, {{split: path}}, through the cache."
+        return load(name, data_files=path_or_paths, features=features, cache_dir=cache_dir, keep_in_memory=keep_in_memory, **options)
+    of.__name__, of.__doc__ = "from_" + name, f"From {name} files, {{split: path}}, through the cache."
     return staticmethod(of)
 
 
+@enter
 class DatasetDict(_Splits):
     """Splits of a data set by name: ``dict["train"]``. Transforms are those of Dataset, done to each split."""
 
     _kind = Dataset
     map, filter = _with_split("map"), _with_split("filter")
-    from_csv, from_json, from_parquet, from_text = (_from_files(kind) for kind in ("csv", "json", "parquet", "text"))
+    from_csv, from_json, from_parquet, from_text = (_from_files(name) for name in ("csv", "json", "parquet", "text"))
     num_rows = property(lambda self: {name: ds.num_rows for name, ds in self.items()})
     shape = property(lambda self: {name: ds.shape for name, ds in self.items()})
     cache_files = property(lambda self: {name: ds.cache_files for name, ds in self.items()})
@@ -125,7 +128,6 @@ class DatasetDict(_Splits):
             ds.save_to_disk(os.path.join(path, name), num_shards=num_shards[name], durable=durable)
         temporary = os.path.join(path, f".dataset_dict.json.{os.getpid()}")
         with open(temporary, "w", encoding="utf-8") as f:
-            import json
             json.dump({"splits": list(self)}, f)
         os.replace(temporary, os.path.join(path, "dataset_dict.json"))
 
@@ -136,7 +138,6 @@ class DatasetDict(_Splits):
     @staticmethod
     def load_from_disk(dataset_dict_path, keep_in_memory=None):
         """A folder that save_to_disk of a DatasetDict wrote."""
-        from ._load import load_from_disk
         out = load_from_disk(dataset_dict_path, keep_in_memory)
         if not isinstance(out, DatasetDict):
             raise FileNotFoundError(f"{dataset_dict_path}: a single data set, no dictionary of splits: use load_from_disk")
@@ -148,6 +149,7 @@ _forward(DatasetDict, ["with_format", "with_transform", "cast", "cast_column", "
                        "batch", "add_column", "repeat", "take", "skip", "select"])
 
 
+@enter
 class IterableDatasetDict(_Splits):
     """Streams by name of split."""
 

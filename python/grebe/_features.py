@@ -5,6 +5,7 @@ library's."""
 import json
 
 from . import _core
+from ._build import build
 
 
 class Feature:
@@ -248,7 +249,6 @@ class Features(dict):
         return cls.from_json(rows.info()["features"])
 
     def _no_rows(self):
-        from ._map_call import build
         return _core.dataset_of_rows(build({name: [] for name in self}), features_json(self))
 
     @property

@@ -1,83 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets that are read as a stream: steps are applied while rows come by, and the state of an iteration resumes it exactly."""
 
-import itertools
 import json
 import os
 import sys
 
 from . import _core
-from ._arguments import at_least_one, check_rows, pairs_of
-from ._dataset import Dataset
+from ._arguments import at_least_one, pairs_of
+from ._build import build
+from ._export import to_csv, to_json, to_parquet
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
-from ._map_call import BatchCall, FilterCall, RowCall, build
+from ._generated import Shards, growing
+from ._kinds import enter, kinds
+from ._load import load
+from ._map_call import BatchCall, FilterCall, RowCall
 from ._transforms import _batch_rows, _names, seed_words
-
-_FIRST_ROWS, _MOST_ROWS = 16, 1000
-
-
-def _sizes(first):
-    """Rows of the batches that are asked for: few at first, so that the first row is there at once."""
-    n = first
-    while True:
-        yield n
-        n = min(2 * n, _MOST_ROWS)
-
-
-def _cast(batch, features):
-    ds = _core.dataset_of_rows(batch, features)
-    return ds.read(0, ds.num_rows, None)
-
-
-def generated_batches(rows, features=None, first_rows=_FIRST_ROWS):
-    """Batches of dicts that come one by one. Without features the first rows tell the types, and the others must fit them."""
-    text = features_json(features)
-    names = None if text is None else list(json.loads(text))
-    rows = iter(rows)
-    done, failure = 0, None
-    for n in _sizes(1 if text is not None else first_rows):
-        part = []
-        try:
-            part.extend(itertools.islice(rows, n))  # what came before it raised stays
-        except Exception as e:
-            failure = e
-        if not part:
-            if failure is not None:
-                raise failure
-            return
-        check_rows("generator", part, done)
-        done += len(part)
-        if names is None:
-            names = list(dict.fromkeys(k for r in part for k in r))
-        extra = {k for r in part for k in r} - set(names)
-        if extra:
-            raise ValueError(f"rows with columns {sorted(extra)} that the first ones do not have: give features")
-        batch = build({name: [r.get(name) for r in part] for name in names})
-        if text is None:
-            text = _core.dataset_of_rows(batch, None).info()["features"]
-        yield _cast(batch, text)
-        if failure is not None:
-            raise failure
-
-
-class _Shards:
-    """A generator's shards: each list among its arguments is cut into its elements."""
-
-    def __init__(self, generator, gen_kwargs, features):
-        self.generator, self.kwargs, self.features = generator, dict(gen_kwargs or {}), features
-        lists = {k: len(v) for k, v in self.kwargs.items() if isinstance(v, list)}
-        if len(set(lists.values())) > 1:
-            raise ValueError(f"gen_kwargs: lists are cut into shards and must be of equal length, found {lists}")
-        self.lists = list(lists)
-        self.n = max(1, *lists.values()) if lists else 1
-
-    def __call__(self, shard, skip):
-        kwargs = {k: [v[shard]] if k in self.lists else v for k, v in self.kwargs.items()}
-        rows = itertools.islice(iter(self.generator(**kwargs)), skip, None)
-        empty = build({}) if self.features is None else _cast(build({n: [] for n in self.features}), features_json(self.features))
-        return _core.stream_of_batches(generated_batches(rows, self.features), empty)
-
 
 class IterableColumn:
     """One column of a stream: iterates anew each time."""
@@ -102,6 +40,7 @@ class _Plain:
     """Takes the place of torch's class among the bases while torch is not loaded."""
 
 
+@enter
 class IterableDataset(_Plain):
     """Rows as a stream. Iterates over dicts; each step gives a new stream and nothing is read before rows are asked for.
 
@@ -121,37 +60,36 @@ class IterableDataset(_Plain):
     @classmethod
     def from_generator(cls, generator, features=None, gen_kwargs=None, split="train"):
         """From a function that yields dicts. Lists among gen_kwargs are what is cut into shards."""
-        shards = _Shards(generator, gen_kwargs, features)
+        shards = Shards(generator, gen_kwargs, features)
         return cls(_core.iterable_of_function(shards, shards.n, False, features_json(features)), split)
 
     @classmethod
     def from_dict(cls, mapping, features=None, split=None, num_shards=1):
         """From a dict of columns."""
-        return Dataset.from_dict(mapping, features, None, split).to_iterable_dataset(num_shards)
+        return kinds.Dataset.from_dict(mapping, features, None, split).to_iterable_dataset(num_shards)
 
     @classmethod
     def from_list(cls, mapping, features=None, split=None, num_shards=1):
         """From a list of dicts, as Dataset.from_list."""
-        return Dataset.from_list(mapping, features, None, split).to_iterable_dataset(num_shards)
+        return kinds.Dataset.from_list(mapping, features, None, split).to_iterable_dataset(num_shards)
 
     @classmethod
     def from_pandas(cls, df, features=None, split=None, num_shards=1):
         """From a pandas.DataFrame."""
-        return Dataset.from_pandas(df, features, None, split).to_iterable_dataset(num_shards)
+        return kinds.Dataset.from_pandas(df, features, None, split).to_iterable_dataset(num_shards)
 
     @classmethod
     def from_polars(cls, df, features=None, split=None, num_shards=1):
         """From a polars.DataFrame."""
-        return Dataset.from_polars(df, features, None, split).to_iterable_dataset(num_shards)
+        return kinds.Dataset.from_polars(df, features, None, split).to_iterable_dataset(num_shards)
 
     @classmethod
     def from_file(cls, filename):
         """An Arrow file (stream or file format), mapped."""
-        return Dataset.from_file(filename).to_iterable_dataset()
+        return kinds.Dataset.from_file(filename).to_iterable_dataset()
 
     for _name in ("csv", "json", "parquet", "text"):
         def _of_files(cls, path_or_paths, split=None, features=None, *, _kind=_name, **options):
-            from ._load import load
             name = str(split) if split is not None else "train"
             return load(_kind, data_files={name: path_or_paths}, split=name, features=features, streaming=True, **options)
         _of_files.__doc__ = f"From {_name} files, read as rows are asked for."
@@ -222,7 +160,7 @@ class IterableDataset(_Plain):
     def __iter__(self):
         iterator, position = self._open()
         made = self._formatter()
-        for n in _sizes(1):
+        for n in growing(1):
             batch = iterator.next(n)
             if batch is None:
                 position[:] = 0, 0
@@ -392,7 +330,7 @@ class IterableDataset(_Plain):
 
     def to_dataset(self):
         """All rows, read into memory, as a Dataset."""
-        return Dataset.from_arrow(self, self.features, self._split)
+        return kinds.Dataset.from_arrow(self, self.features, self._split)
 
     def to_dict(self):
         """{name: list} of all rows."""
@@ -414,17 +352,14 @@ class IterableDataset(_Plain):
 
     def to_csv(self, path_or_buf, **options):
         """One CSV file; gives the bytes written."""
-        from ._export import to_csv
         return to_csv(self, path_or_buf, None, **options)
 
     def to_json(self, path_or_buf, **options):
         """JSON lines; gives the bytes written."""
-        from ._export import to_json
         return to_json(self, path_or_buf, None, **options)
 
     def to_parquet(self, path_or_buf, **options):
         """One Parquet file; gives the bytes written."""
-        from ._export import to_parquet
         return to_parquet(self, path_or_buf, None, **options)
 
     def to_table(self, uri, **options):
@@ -440,14 +375,6 @@ def _join_torch():
         IterableDataset.__bases__ = (_Plain, torch_data.IterableDataset)
 
 
-def concatenate_iterables(streams, axis):
-    return streams[0]._like(_core.iterable_concatenate([s._core for s in streams], axis))
-
-
-def interleave_iterables(streams, weights, seed, stop):
-    return streams[0]._like(_core.iterable_interleave([s._core for s in streams], weights, seed, stop))
-
-
 def split_dataset_by_node(dataset, rank, world_size, strategy="auto"):
     """What node `rank` of world_size reads. Streams: by shards where these divide evenly, else each world_size-th row;
     strategy "shards" or "examples" says which."""
@@ -456,7 +383,7 @@ def split_dataset_by_node(dataset, rank, world_size, strategy="auto"):
     strategies = {"auto": 0, "shards": 1, "examples": 2}
     if strategy not in strategies:
         raise ValueError(f"strategy: expected auto, shards or examples, found {strategy!r}")
-    if isinstance(dataset, Dataset):
+    if isinstance(dataset, kinds.Dataset):
         if strategy != "auto":
             raise ValueError(f"strategy {strategy!r} is for streams; a map-style data set is cut into consecutive parts")
         return dataset.shard(world_size, rank, contiguous=True)

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several data sets, or several streams, as one."""
 
+import array
+
 from . import _core
-from ._dataset import Dataset
+from ._kinds import kinds
 from ._transforms import seed_words
 
 
 def _checked(datasets, what):
-    from ._iterable import IterableDataset
     datasets = list(datasets) if not isinstance(datasets, dict) else [datasets]
     if not datasets:
         raise ValueError(f"{what}: expected at least one data set")
-    kinds = [Dataset if isinstance(d, Dataset) else IterableDataset if isinstance(d, IterableDataset) else None for d in datasets]
-    for i, kind in enumerate(kinds):
+    found = [next((k for k in (kinds.Dataset, kinds.IterableDataset) if isinstance(d, k)), None) for d in datasets]
+    for i, kind in enumerate(found):
         if kind is None:
             hint = f"; it has the splits {list(datasets[i])}" if isinstance(datasets[i], dict) else ""
             raise ValueError(f"{what}: number {i}: expected a Dataset or an IterableDataset, found "
                              f"{type(datasets[i]).__name__}{hint}")
-        if kind is not kinds[0]:
+        if kind is not found[0]:
             raise ValueError(f"{what}: number {i} is of another kind than the first: all map-style, or all iterable")
-    return datasets, kinds[0] is Dataset
+    return datasets, found[0] is kinds.Dataset
 
 
 def concatenate_datasets(dsets, info=None, split=None, axis=0):
@@ -28,8 +29,7 @@ def concatenate_datasets(dsets, info=None, split=None, axis=0):
     if axis not in (0, 1):
         raise ValueError(f"concatenate_datasets: axis: expected 0 or 1, found {axis!r}")
     if not is_map:
-        from ._iterable import concatenate_iterables
-        return concatenate_iterables(dsets, axis)
+        return dsets[0]._like(_core.iterable_concatenate([d._core for d in dsets], axis))
     out = _core.dataset_concatenate([d._core for d in dsets], axis)
     return dsets[0]._like(out if split is None else out.with_labels({"split": str(split)}))
 
@@ -39,7 +39,6 @@ _STOPS = {"first_exhausted": 0, "all_exhausted": 1, "all_exhausted_without_repla
 
 def interleave_datasets(datasets, probabilities=None, seed=None, info=None, split=None, stopping_strategy="first_exhausted"):
     """Rows of several in turn, or as drawn with probabilities."""
-    import array
     datasets, is_map = _checked(datasets, "interleave_datasets")
     if stopping_strategy not in _STOPS:
         raise ValueError(f"stopping_strategy: expected one of {', '.join(_STOPS)}, found {stopping_strategy!r}")
@@ -47,7 +46,6 @@ def interleave_datasets(datasets, probabilities=None, seed=None, info=None, spli
         raise ValueError(f"probabilities: expected {len(datasets)}, one for each data set, found {len(probabilities)}")
     weights = None if probabilities is None else array.array("d", probabilities)
     if not is_map:
-        from ._iterable import interleave_iterables
-        return interleave_iterables(datasets, weights, seed_words(seed), _STOPS[stopping_strategy])
+        return datasets[0]._like(_core.iterable_interleave([d._core for d in datasets], weights, seed_words(seed), _STOPS[stopping_strategy]))
     out = _core.dataset_interleave([d._core for d in datasets], weights, seed_words(seed), _STOPS[stopping_strategy])
     return datasets[0]._like(out if split is None else out.with_labels({"split": str(split)}))

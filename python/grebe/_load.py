@@ -6,11 +6,9 @@ import os
 
 from . import _core, _progress
 from ._arguments import at_least_one
-from ._dataset import Dataset
 from ._export import size_of
-from ._dataset_dict import DatasetDict, IterableDatasetDict
 from ._features import features_json
-from ._iterable import IterableDataset
+from ._kinds import kinds
 
 _MODES = {None: False, "reuse_dataset_if_exists": False, "reuse_cache_if_exists": True, "force_redownload": True}
 
@@ -63,23 +61,23 @@ def _each_split(path, o, split, streaming):
         return [_each_split(path, o, s, streaming) for s in split]
     o = dict(o, split=_split_of(split))
     if streaming:
-        found = [(name, IterableDataset(core, split=name)) for name, core in _core.iterable_load(path, o)]
-        return found[0][1] if split is not None else IterableDatasetDict(found)
+        found = [(name, kinds.IterableDataset(core, split=name)) for name, core in _core.iterable_load(path, o)]
+        return found[0][1] if split is not None else kinds.IterableDatasetDict(found)
     o["progress"] = _progress.bar("Generating the splits")
     try:
-        found = [(name, Dataset(core)) for name, core in _core.dataset_load(path, o)]
+        found = [(name, kinds.Dataset(core)) for name, core in _core.dataset_load(path, o)]
     finally:
         if o["progress"] is not None:
             o["progress"].close()
-    return found[0][1] if split is not None else DatasetDict(found)
+    return found[0][1] if split is not None else kinds.DatasetDict(found)
 
 
 def load_from_disk(dataset_path, keep_in_memory=None):
     """What save_to_disk, of this package or of `datasets`, wrote: a Dataset or a DatasetDict."""
     found = _core.dataset_from_disk(os.fspath(dataset_path), bool(keep_in_memory))
     if len(found) == 1 and found[0][0] == "":
-        return Dataset(found[0][1])
-    return DatasetDict({name: Dataset(core) for name, core in found})
+        return kinds.Dataset(found[0][1])
+    return kinds.DatasetDict({name: kinds.Dataset(core) for name, core in found})
 
 
 def cache_list(cache_dir=None):

@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from . import _core
-from ._ann import DataSet, _content
+from ._ann import DataSet, _content, read_hdf5
 from ._index import _numpy
 
 
@@ -30,7 +30,6 @@ def evaluate(dataset, ids, distances=None, times=None, k=None, rule="ties"):
             raise TypeError("evaluate: a result file has distances and times of its own")
         return next(iter(json.loads(_core.ann_evaluate_file(os.fspath(dataset), os.fspath(ids), k or 0, rule)).values()))
     if _is_path(dataset):
-        from ._ann import read_hdf5
         dataset = read_hdf5(dataset)
     if not isinstance(dataset, DataSet) or dataset.neighbors is None:
         raise TypeError("evaluate: expected a DataSet with neighbors, or a path")

@@ -4,6 +4,8 @@
 import enum
 import os
 
+from ._load import load
+
 
 class Split(str, enum.Enum):
     """The usual names of splits. Each is a text: ``Split.TRAIN == "train"``."""
@@ -66,5 +68,4 @@ class ReadInstruction:
 
 def get_dataset_split_names(path, config_name=None, data_files=None, **options):
     """Names of the splits that load would give, of which nothing is prepared."""
-    from ._load import load
     return list(load(os.fspath(path), config_name, data_files=data_files, streaming=True, **options))

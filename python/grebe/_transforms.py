@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transforms of data sets: what is done, which cache file it goes into, and whether that is there already."""
 
+import array
 import json
 import operator
 import os
@@ -9,9 +10,11 @@ import warnings
 
 from . import _core, _progress
 from ._arguments import at_least_one, check_rows, pairs_of, seeds_of, split_size
+from ._build import build
 from ._features import Features, features_json
 from ._function_id import Unknown, function_id
-from ._map_call import BatchCall, FilterCall, RowCall, build
+from ._kinds import kinds
+from ._map_call import BatchCall, FilterCall, RowCall
 
 _state = {"caching": True, "warned": False}
 
@@ -110,7 +113,6 @@ class Transforms:
         options = self._options(None, None, keep_in_memory, indices_cache_file_name, new_fingerprint, writer_batch_size)
         if isinstance(indices, range) and indices.step == 1 and 0 <= indices.start <= indices.stop <= self._n:
             return self._like(self._core.slice(indices.start, indices.stop, options))
-        import array
         rows = array.array("q", indices) if isinstance(indices, range) else indices if hasattr(indices, "__len__") else list(indices)
         if any(isinstance(i, bool) for i in rows[:1]):
             raise TypeError("select: expected row numbers, found bool")
@@ -168,7 +170,6 @@ class Transforms:
                          test_indices_cache_file_name=None, writer_batch_size=1000, train_new_fingerprint=None,
                          test_new_fingerprint=None):
         """A DatasetDict of train and test, as `datasets` splits."""
-        from ._dataset_dict import DatasetDict
         self._may_change("train_test_split")
         if generator is not None:
             if seed is not None:
@@ -178,7 +179,7 @@ class Transforms:
         train, test = self._core.split(split_size(test_size), split_size(train_size), shuffle, stratify_by_column, seed_words(seed),
                                        train_new_fingerprint, test_new_fingerprint, _path(train_indices_cache_file_name),
                                        _path(test_indices_cache_file_name), options)
-        return DatasetDict({"train": self._like(train), "test": self._like(test)})
+        return kinds.DatasetDict({"train": self._like(train), "test": self._like(test)})
 
     def filter(self, function=None, with_indices=False, with_rank=False, input_columns=None, batched=False, batch_size=1000,
                keep_in_memory=False, load_from_cache_file=None, cache_file_name=None, writer_batch_size=1000, fn_kwargs=None,
@@ -305,8 +306,7 @@ class Transforms:
         """One row more, a dict; missing values are None."""
         check_rows("add_item", [item])
         row = type(self).from_list([{n: item.get(n) for n in self._names}], features=self.features)
-        from ._join import concatenate_datasets
-        return concatenate_datasets([self, row])
+        return self._like(_core.dataset_concatenate([self._core, row._core], 0))
 
     def flatten(self, new_fingerprint=None, max_depth=16):
         """Struct columns as columns "parent.child"."""
@@ -343,10 +343,9 @@ class Transforms:
 
     def to_iterable_dataset(self, num_shards=1):
         """The rows as a stream of so many shards."""
-        from ._iterable import IterableDataset
         kind, columns, _, _ = self._info_dict["format"]
         if num_shards > max(self._n, 1):
             raise ValueError(f"num_shards: expected at most {self._n}, the rows there are, found {num_shards}")
         core = self._core if columns is None else self._core.columns(columns, False, self._options())
-        out = IterableDataset(_core.iterable_of_dataset(core, num_shards), split=self.split)
+        out = kinds.IterableDataset(_core.iterable_of_dataset(core, num_shards), split=self.split)
         return out.with_format(kind, **self._format_kwargs()) if kind in ("numpy", "torch", "arrow", "pandas", "polars") else out
