@@ -160,4 +160,12 @@ grebe_status csv_file_chunk(struct csv_file *f, grebe_error *err);
 grebe_status csv_file_rows(struct csv_file *f, enum csv_type *types, struct ArrowSchema *schema, struct ArrowArray *out,
                            grebe_error *err);
 
+/* ---- which columns it has: builder_csv_names.c ---- */
+
+/** Names of the n columns that have one: given, of the header row `row` of the chunk, or numbers. @param names Shape [n], written. */
+grebe_status csv_make_names(struct csv_file *f, bool has_header, size_t row, size_t n, const char **names, grebe_error *err);
+/** Columns with names, then those of the index, which are the first n_leading fields where rows have more fields than names. */
+grebe_status csv_choose_columns(struct csv_file *f, const char *const *names, size_t n_names, size_t n_leading,
+                                grebe_error *err);
+
 #endif

@@ -1,136 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parquet: row groups are what can be read from. */
+#include "builder/builder_parquet.h"
+
 #include <string.h>
 
 #include "base/checked.h"
 #include "builder/builder_filter.h"
-#include "builder/builder_internal.h"
-#include "expr/expr.h"
-#include "source/source.h"
-
-enum bad_files { BAD_ERROR, BAD_WARN, BAD_SKIP };
-
-struct parquet_builder {
-    struct builder_base base;
-    enum bad_files on_bad;
-    int64_t batch_rows; /* 0: a row group */
-    struct buf where;   /* "": every row */
-    const struct json_value *columns; /* NULL: all */
-};
-
-/* A file open for reading, the columns wanted and the filter bound to it. */
-struct parquet_input {
-    struct format_reader *r;
-    struct ArrowSchema schema; /* of `columns` */
-    int *columns, *wanted;     /* shape [n]: those read (of the filter, too, behind the wanted), indices */
-    size_t n, n_wanted, capacity;
-    struct expr *filter;
-};
-
-static void close_input(const grebe_allocator *a, struct parquet_input *in)
-{
-    if (in->r != NULL) {
-        in->r->ops->close(in->r);
-    }
-    schema_release(&in->schema);
-    mem_free(a, in->columns, in->capacity * sizeof *in->columns);
-    expr_free(in->filter);
-    memset(in, 0, sizeof *in);
-}
-
-static bool is_wanted(const struct parquet_builder *b, const char *name)
-{
-    const struct json_value *names = b->columns;
-    if (names == NULL) {
-        return !b->base.is_given || features_find(b->base.b.features, name) != NULL;
-    }
-    for (size_t i = 0; i < names->n; i++) {
-        if (json_is_text(&names->items[i], name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Every column that was asked for is there. */
-static grebe_status check_columns(const struct parquet_builder *b, const struct parquet_input *in, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    for (size_t i = 0; b->columns != NULL && i < b->columns->n && st == GREBE_OK; i++) {
-        int at = 0;
-        st = schema_find(&in->r->schema, b->columns->items[i].text, &at, err);
-    }
-    return st;
-}
-
-static grebe_status choose_columns(struct parquet_builder *b, struct parquet_input *in, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = b->base.b.ctx->a;
-    size_t n_filter = 0, n = (size_t)in->r->schema.n_children;
-    const int *of_filter = in->filter != NULL ? expr_columns(in->filter, &n_filter) : NULL;
-    in->capacity = 2 * n + 1;
-    in->columns = mem_alloc_zero(a, in->capacity * sizeof *in->columns);
-    if (in->columns == NULL) {
-        return mem_fail(err, in->capacity * sizeof *in->columns, "columns");
-    }
-    GREBE_TRY(check_columns(b, in, err));
-    for (size_t i = 0; i < n; i++) {
-        if (is_wanted(b, in->r->schema.children[i]->name)) {
-            in->columns[in->n++] = (int)i;
-        }
-    }
-    in->n_wanted = in->n;
-    for (size_t k = 0; k < n_filter; k++) {
-        bool is_there = false;
-        for (size_t i = 0; i < in->n_wanted; i++) {
-            is_there = is_there || in->columns[i] == of_filter[k];
-        }
-        if (!is_there) {
-            in->columns[in->n++] = of_filter[k];
-        }
-    }
-    st = schema_project(a, &in->r->schema, in->columns, in->n_wanted, &in->schema, err);
-out:
-    return st;
-}
-
-/* What the library `datasets` says of the columns is in the Arrow schema, or under a key of the file. */
-static grebe_status find_features(struct parquet_builder *b, struct parquet_input *in, grebe_error *err)
-{
-    struct key_value found = { 0 };
-    const char *value = NULL;
-    size_t len = 0;
-    if (schema_metadata_find(&in->r->schema, "huggingface", &found)) {
-        value = found.value;
-        len = found.value_len;
-    } else if (in->r->ops->find_metadata == NULL || !in->r->ops->find_metadata(in->r, "huggingface", &value, &len)) {
-        return GREBE_OK;
-    }
-    const struct key_value pair = { "huggingface", 11, value, len };
-    return schema_set_metadata(b->base.b.ctx->a, &in->schema, &pair, 1, err);
-}
-
-static grebe_status open_input(struct parquet_builder *b, const char *path, struct parquet_input *in, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    grebe_context *ctx = b->base.b.ctx;
-    const struct file_format *format = NULL;
-    memset(in, 0, sizeof *in);
-    GREBE_TRY(format_find(ctx, "parquet", &format, err));
-    GREBE_TRY(format->open(b->base.store, path, NULL, &in->r, err));
-    if (b->where.len > 0) {
-        GREBE_TRY(expr_parse(ctx->a, (const char *)b->where.data, &in->filter, err));
-        GREBE_TRY(expr_bind(in->filter, &in->r->schema, err));
-    }
-    GREBE_TRY(choose_columns(b, in, err));
-    GREBE_TRY(find_features(b, in, err));
-out:
-    if (st != GREBE_OK) {
-        close_input(ctx->a, in);
-    }
-    return st;
-}
 
 /* Whether a failure is of the file and the file may be passed over. */
 static bool is_passed_over(const struct parquet_builder *b, grebe_status st, const char *path, const grebe_error *err)
@@ -161,63 +36,6 @@ struct parquet_rows {
     bool is_over;
 };
 
-struct prune_arg {
-    struct format_reader *r;
-    const int *columns;
-    size_t chunk;
-};
-
-static grebe_status chunk_bounds(void *arg, size_t i, struct column_bounds *out, grebe_error *err)
-{
-    const struct prune_arg *p = arg;
-    return p->r->ops->bounds(p->r, p->columns[i], p->chunk, out, err);
-}
-
-static grebe_status chunk_contains(void *arg, size_t i, const void *value, size_t len, bool *may, grebe_error *err)
-{
-    const struct prune_arg *p = arg;
-    return p->r->ops->may_contain == NULL
-               ? GREBE_OK
-               : p->r->ops->may_contain(p->r, p->columns[i], p->chunk, value, len, may, err);
-}
-
-/* Rows for which the filter is true, the wanted columns of them. `rows` is taken over. */
-static grebe_status filter_rows(struct parquet_rows *p, struct ArrowArray *rows, struct ArrowArray *out, grebe_error *err)
-{
-    grebe_status st = GREBE_OK;
-    const grebe_allocator *a = p->b->base.b.ctx->a;
-    size_t n_filter = 0, n = p->in.n_wanted;
-    const int *of_filter = expr_columns(p->in.filter, &n_filter);
-    const struct ArrowArray **columns = mem_alloc_zero(a, n_filter * sizeof *columns);
-    size_t keep_bytes = bitmap_bytes(rows->length) + 8;
-    uint8_t *keep = mem_alloc_zero(a, keep_bytes);
-    struct ArrowArray *kept = mem_alloc_zero(a, (n + 1) * sizeof *kept);
-    int64_t n_true = 0;
-    if (columns == NULL || keep == NULL || kept == NULL) {
-        st = mem_fail(err, keep_bytes, "a filter");
-        goto out;
-    }
-    for (size_t k = 0; k < n_filter; k++) {
-        for (size_t i = 0; i < p->in.n; i++) {
-            columns[k] = p->in.columns[i] == of_filter[k] ? rows->children[i] : columns[k];
-        }
-    }
-    GREBE_TRY(expr_eval(p->in.filter, columns, rows->length, keep, &n_true, err));
-    for (size_t i = 0; i < n; i++) {
-        GREBE_TRY(array_filter(a, p->in.schema.children[i], rows->children[i], keep, &kept[i], err));
-    }
-    st = array_struct(a, n_true, kept, n, out, err);
-out:
-    for (size_t i = 0; kept != NULL && i < n; i++) {
-        array_release(&kept[i]);
-    }
-    mem_free(a, columns, n_filter * sizeof *columns);
-    mem_free(a, keep, keep_bytes);
-    mem_free(a, kept, (n + 1) * sizeof *kept);
-    array_release(rows);
-    return st;
-}
-
 /* Rows of a row group that are read together, so that a large group is neither held nor, to go on within it, read as a
  * whole. The first ones are few: who asks for one row, as after going on in the middle, waits for little. */
 enum { PIECE_FIRST = 512, PIECE_ROWS = 32768, PIECE_GROWTH = 8 };
@@ -246,7 +64,6 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
     grebe_status st = GREBE_OK;
     struct format_reader *r = p->in.r;
     const grebe_allocator *a = p->b->base.b.ctx->a;
-    size_t n_filter = 0;
     while (p->chunk < p->end) {
         struct ArrowArray rows = { 0 }, kept = { 0 };
         enum expr_answer answer = EXPR_ALL;
@@ -257,12 +74,9 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         p->piece = min_i64(p->piece * PIECE_GROWTH, PIECE_ROWS);
         p->chunk += is_last;
         p->in_chunk = is_last ? 0 : end - r->chunk_begin[chunk];
-        if (p->in.filter != NULL) {
-            struct prune_arg arg = { r, expr_columns(p->in.filter, &n_filter), chunk };
-            st = expr_prune_values(p->in.filter, chunk_bounds, chunk_contains, &arg, &answer, err);
-            if (st != GREBE_OK) {
-                return st;
-            }
+        st = parquet_input_prune(&p->in, chunk, &answer, err);
+        if (st != GREBE_OK) {
+            return st;
         }
         if (answer == EXPR_NONE) {
             continue;
@@ -270,7 +84,7 @@ static grebe_status read_group(struct parquet_rows *p, grebe_error *err)
         st = r->ops->read(r, p->in.columns, answer == EXPR_ALL ? p->in.n_wanted : p->in.n, begin, end, &p->b->base.call,
                           &rows, err);
         if (st == GREBE_OK && answer == EXPR_SOME) {
-            st = filter_rows(p, &rows, &kept, err);
+            st = parquet_input_filter(a, &p->in, &rows, &kept, err);
             array_move(&rows, &kept);
         }
         if (st == GREBE_OK) { /* pages do not promise that text is UTF-8 */
@@ -370,7 +184,7 @@ static void parquet_rows_free(void *self)
     struct parquet_rows *p = self;
     const grebe_allocator *a = p->b->base.b.ctx->a;
     array_shared_drop(p->rows);
-    close_input(a, &p->in);
+    parquet_input_close(a, &p->in);
     mem_free(a, p, sizeof *p);
 }
 
@@ -387,7 +201,7 @@ static grebe_status parquet_read(struct builder *base, size_t split, size_t file
     }
     p->b = b;
     p->path = builder_path(&b->base, split, file);
-    grebe_status st = open_input(b, p->path, &p->in, err);
+    grebe_status st = parquet_input_open(b, p->path, &p->in, err);
     if (st != GREBE_OK && is_passed_over(b, st, p->path, err)) {
         p->is_over = true;
         st = GREBE_OK;
@@ -432,7 +246,7 @@ static grebe_status parquet_infer(struct builder *base, grebe_error *err)
         if (schema.release != NULL && !builder_has_nulls(&schema)) {
             break;
         }
-        st = open_input(b, path, &in, err);
+        st = parquet_input_open(b, path, &in, err);
         if (st != GREBE_OK && is_passed_over(b, st, path, err)) {
             st = GREBE_OK;
             continue;
@@ -445,7 +259,7 @@ static grebe_status parquet_infer(struct builder *base, grebe_error *err)
             st = GREBE_OK;
             break;
         }
-        close_input(a, &in);
+        parquet_input_close(a, &in);
         GREBE_TRY(st);
     }
     if (schema.release == NULL) {
@@ -462,13 +276,13 @@ static grebe_status parquet_parts(struct builder *base, size_t split, size_t fil
     struct parquet_builder *b = (struct parquet_builder *)base;
     struct parquet_input in;
     const char *path = builder_path(&b->base, split, file);
-    grebe_status st = open_input(b, path, &in, err);
+    grebe_status st = parquet_input_open(b, path, &in, err);
     *n = 1;
     if (st != GREBE_OK) {
         return is_passed_over(b, st, path, err) ? GREBE_OK : st;
     }
     *n = in.r->n_chunks > 0 ? (int64_t)in.r->n_chunks : 1;
-    close_input(base->ctx->a, &in);
+    parquet_input_close(base->ctx->a, &in);
     return GREBE_OK;
 }
 

@@ -38,13 +38,25 @@ struct load_file_set {
 /** Whether a text is a name of a split: words joined by dots. */
 bool load_is_split_name(const char *name, size_t len);
 
+/** GREBE_EINVAL where it is none. */
+grebe_status load_check_split_name(const char *name, grebe_error *err);
+
 /** The forms of data_files: a text, a list of texts, an object of splits, a list of {"split", "path"}. GREBE_EINVAL. */
 grebe_status load_patterns_of(struct arena *ar, const struct json_value *data_files, struct load_pattern_set *out,
                               grebe_error *err);
 
+/* ---- load_patterns_default.c ---- */
+
 /** By the usual names, the first of the attempts that finds a file. GREBE_ENOTFOUND: there are no files. */
 grebe_status load_patterns_default(struct arena *ar, struct io_store *store, const char *base, struct load_pattern_set *out,
                                    grebe_error *err);
+
+/* ---- load_files.c ---- */
+
+/** Whether a file that a pattern fits is data: neither hidden nor of usual other use, unless the pattern names it so. */
+bool load_is_data(const char *path, const char *pattern);
+/** A pattern below a folder, whose own name stands for itself; NULL: no memory. */
+const char *load_pattern_below(struct arena *ar, const char *base, const char *rest);
 
 /** Whether a name has a suffix (".csv" of "a.csv.gz") that some loader reads; upper case only of media. */
 typedef bool (*load_extension_fn)(const char *suffix, size_t len);
