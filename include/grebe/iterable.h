@@ -324,12 +324,13 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterator_scan(grebe_iterator *iter
                                                             grebe_error *err);
 
 /**
- * Where the iteration stands: JSON.
+ * Where the iteration stands: JSON. After a failure of grebe_iterator_next(): where it stood before, behind the rows that were
+ * given out.
  *
  * @param rows_back Rows at the end of the last batch that do not count as read (0 … its length): whoever gives out rows one
  *                  by one has the state behind each of them.
  * @param write     Called on the caller's thread, once.
- * @return GREBE_OK; GREBE_EINVAL (rows_back); GREBE_EIO (write failed); GREBE_ENOMEM; what an earlier reading failed with.
+ * @return GREBE_OK; GREBE_EINVAL (rows_back); GREBE_EIO (write failed); GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_iterator_state(const grebe_iterator *iter,
                                                              int64_t rows_back,

@@ -165,8 +165,8 @@ class IterableDataset(_Plain):
             if batch is None:
                 position[:] = 0, 0
                 return
+            position[:] = 0, batch.num_rows  # none of them was given out, should what follows fail
             rows = made.rows(batch)
-            position[:] = 0, len(rows)
             for i, row in enumerate(rows, 1):
                 position[0] = i
                 yield row
@@ -180,11 +180,11 @@ class IterableDataset(_Plain):
             batch = iterator.next(batch_size)
             if batch is None or (drop_last_batch and batch.num_rows < batch_size):
                 return
-            position[:] = batch.num_rows, batch.num_rows
-            if self._format in ("numpy", "torch"):
-                yield LazyColumns(batch.schema.names, lambda name, b=batch: made.column(b, name))
-            else:
-                yield made.whole(batch)
+            position[:] = 0, batch.num_rows  # as in __iter__
+            lazy = self._format in ("numpy", "torch")
+            given = LazyColumns(batch.schema.names, lambda name, b=batch: made.column(b, name)) if lazy else made.whole(batch)
+            position[0] = batch.num_rows
+            yield given
 
     def batches(self, batch_rows=0):
         """grebe.Batch after grebe.Batch; 0: as they come."""

@@ -17,8 +17,8 @@ struct grebe_iterator {
     struct reader *reader;
     uint64_t signature;
     int64_t epoch;
-    struct place before; /* the last batch */
-    int64_t n_last;      /* its rows */
+    struct place before; /* the last batch, or the one whose reading failed */
+    int64_t n_last;      /* its rows; 0 where it failed */
     grebe_status failed; /* what an earlier call failed with */
 };
 
@@ -146,7 +146,7 @@ grebe_status grebe_iterator_next(grebe_iterator *iter, int64_t batch_rows, struc
     memset(out, 0, sizeof *out);
     memset(schema, 0, sizeof *schema);
     if (iter->failed != GREBE_OK) {
-        return GREBE_FAIL(err, iter->failed, "reading failed before; where it stands is not known any more");
+        return GREBE_FAIL(err, iter->failed, "reading failed before: to go on, begin another pass from the state of this one");
     }
     GREBE_TRY(reader_place(iter->reader, &before, err));
     GREBE_TRY(batch_rows > 0 ? reader_read(iter->reader, batch_rows, &rows, err)
@@ -154,13 +154,12 @@ grebe_status grebe_iterator_next(grebe_iterator *iter, int64_t batch_rows, struc
     GREBE_TRY(rows_array(&rows, out, err));
     GREBE_TRY(schema_copy(iter->ctx->a, &rows.type->schema, schema, err));
 out:
-    if (st == GREBE_OK || st == GREBE_END) {
-        place_release(&iter->before);
-        iter->before = before;
-        iter->n_last = st == GREBE_OK ? rows.n : 0;
+    place_release(&iter->before);
+    iter->before = before;
+    iter->n_last = st == GREBE_OK ? rows.n : 0;
+    if (st == GREBE_END) {
         st = GREBE_OK;
-    } else {
-        place_release(&before);
+    } else if (st != GREBE_OK) {
         array_release(out);
         iter->failed = st;
     }
@@ -178,10 +177,10 @@ grebe_status grebe_iterator_state(const grebe_iterator *iter, int64_t rows_back,
         return GREBE_FAIL(err, GREBE_EINVAL, "%lld rows back: the last batch has %lld", (long long)rows_back,
                           (long long)iter->n_last);
     }
-    if (iter->failed != GREBE_OK) {
-        return GREBE_FAIL(err, iter->failed, "reading failed; where it stands is not known any more");
+    if (iter->failed != GREBE_OK && iter->before.mark == NULL) {
+        return GREBE_FAIL(err, iter->failed, "reading failed, and where it stood could not be noted");
     }
-    if (rows_back > 0) {
+    if (rows_back > 0 || iter->failed != GREBE_OK) {
         p = (struct place){ mark_keep(iter->before.mark), iter->before.given + iter->n_last - rows_back };
     } else {
         GREBE_TRY(reader_place(iter->reader, &p, err));

@@ -290,3 +290,48 @@ def test_functions_give_tensors(dtype):
     assert rows.features["one"].dtype == dtype == rows.features["two"].feature.dtype
     whole = ds.map(lambda b: {"t": torch.ones(len(b["x"]), 2, dtype=kind, requires_grad=dtype == "float32")}, batched=True)
     assert whole["t"][:] == [[1, 1]] * 3 and whole.features["t"].feature.dtype == dtype
+
+
+@pytest.mark.parametrize("how", ["by row", "by batch", "more rows", "filter", "shuffle above", "shuffle below", "generator", "lists", "numpy"])
+def test_a_state_after_an_exception_loses_and_repeats_no_row(how):
+    bad = None
+
+    def check(ids):
+        if bad in ids:
+            raise RuntimeError("bad")
+
+    def by_row(r):
+        check([r["id"]])
+        return {"n": r["id"]}
+
+    def by_batch(b):
+        check(b["id"])
+        return {"n": b["id"]}
+
+    def generate(begins):
+        for begin in begins:
+            for i in range(begin, begin + 10):
+                check([i])
+                yield {"id": i}
+
+    def make():
+        if how == "generator":
+            return gd.IterableDataset.from_generator(generate, gen_kwargs={"begins": [0, 10, 20, 30]})
+        stream = gd.Dataset.from_dict({"id": list(range(40))}).to_iterable_dataset(num_shards=4)
+        return {"by row": lambda: stream.map(by_row), "by batch": lambda: stream.map(by_batch, batched=True, batch_size=7),
+                "more rows": lambda: stream.map(lambda b: check(b["id"]) or {"id": [i for i in b["id"] for _ in "ab"]}, batched=True, batch_size=7),
+                "filter": lambda: stream.filter(lambda r: check([r["id"]]) or r["id"] % 3 > 0),
+                "shuffle above": lambda: stream.map(by_row).shuffle(seed=1, buffer_size=8),
+                "shuffle below": lambda: stream.shuffle(seed=1, buffer_size=8).map(by_row),
+                "lists": lambda: stream.map(by_row).batch(4), "numpy": lambda: stream.map(by_row).with_format("numpy")}[how]()
+
+    whole = [str(r["id"]) for r in make()]
+    for number in (0, 1, 5, 17, 29, 39):
+        bad, got, stream = number, [], make()
+        with pytest.raises(RuntimeError, match="bad"):
+            for row in stream:
+                got.append(str(row["id"]))
+        state, bad = json.loads(json.dumps(stream.state_dict())), None
+        again = make()
+        again.load_state_dict(state)
+        assert got + [str(r["id"]) for r in again] == whole

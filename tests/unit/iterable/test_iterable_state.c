@@ -535,10 +535,102 @@ static void test_iterator_next__ten_million_rows__memory_is_bounded(void **state
     context_free(ctx);
 }
 
+/* ---- after a failure ---- */
+
+struct refusing {
+    int64_t id; /* of the row that the function fails at; -1: none */
+};
+
+static grebe_status refuse(void *fn_ctx, const grebe_map_input *in, uint8_t *keep, grebe_error *err)
+{
+    const struct refusing *r = fn_ctx;
+    for (int64_t i = 0; i < in->rows->length; i++) {
+        if (ids_of(in->rows)[i] == r->id) {
+            return GREBE_FAIL(err, GREBE_ESCHEMA, "id %lld", (long long)r->id);
+        }
+        keep[i] = 1;
+    }
+    return GREBE_OK;
+}
+
+/* Rows until the function fails at one, and from the state of that pass on: every row once. */
+static void check_failure(const grebe_iterable *it, struct refusing *r, int64_t bad, int64_t batch, const struct ids *all)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_iterator *iter;
+    struct ArrowArray rows;
+    struct ArrowSchema schema;
+    struct ids got = { 0 };
+    grebe_status st;
+    r->id = bad;
+    assert_ok(grebe_iterator_new(it, NULL, NULL, &iter, &err));
+    while ((st = grebe_iterator_next(iter, batch, &rows, &schema, &err)) == GREBE_OK) {
+        assert_non_null(rows.release);
+        ids_add(&got, ids_of(&rows), (size_t)rows.length);
+        rows.release(&rows);
+        schema.release(&schema);
+    }
+    assert_int_equal(st, GREBE_ESCHEMA);
+    assert_fails(grebe_iterator_next(iter, batch, &rows, &schema, &err), GREBE_ESCHEMA, "failed before");
+    r->id = -1;
+    char *text = state_text(iter, 0);
+    grebe_iterator_free(iter);
+    ids_all(it, text, batch, &got);
+    assert_ids("after a failure", &got, all->ids, all->n);
+    free(text);
+    free(got.ids);
+}
+
+static void no_free(void *p)
+{
+    (void)p;
+}
+
+static void test_iterator_state__after_a_failure__behind_the_rows_given(void **state)
+{
+    (void)state;
+    grebe_context *ctx = context();
+    grebe_error err = GREBE_ERROR_INIT;
+    static const int64_t shards[] = { 11, 0, 7, 20 };
+    uint32_t seed = 5;
+    for (int kind = 0; kind < 4; kind++) { /* 1: a shuffle below the function, 2: above, 3: read ahead */
+        struct refusing r = { -1 };
+        grebe_map_options o = GREBE_MAP_OPTIONS_INIT;
+        grebe_iterable_shuffle_options shuffle = GREBE_ITERABLE_SHUFFLE_OPTIONS_INIT;
+        grebe_iterable *it = id_iterable(ctx, shards, 4, 5, true, true), *next;
+        shuffle.seed = (grebe_seed){ &seed, 1 };
+        shuffle.buffer_rows = 6;
+        o.batch_rows = 4;
+        if (kind == 1) {
+            assert_ok(grebe_iterable_shuffle(it, &shuffle, &next, &err));
+            it = then(it, next);
+        }
+        assert_ok(grebe_iterable_filter_fn(it, refuse, &r, no_free, &o, false, &next, &err));
+        it = then(it, next);
+        if (kind == 2) {
+            assert_ok(grebe_iterable_shuffle(it, &shuffle, &next, &err));
+            it = then(it, next);
+        } else if (kind == 3) {
+            assert_ok(grebe_iterable_prefetch(it, 2, &next, &err));
+            it = then(it, next);
+        }
+        struct ids all = { 0 };
+        ids_all(it, NULL, 0, &all);
+        assert_int_equal(all.n, 38);
+        for (size_t i = 0; i < all.n; i++) {
+            check_failure(it, &r, all.ids[i], (int64_t)(i % 9), &all);
+        }
+        free(all.ids);
+        grebe_iterable_free(it);
+    }
+    context_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_iterator_state__random_trees__resumed_twice_rest_is_exact),
+        cmocka_unit_test(test_iterator_state__after_a_failure__behind_the_rows_given),
         cmocka_unit_test(test_iterator_new__state_of_another_stream__refused),
         cmocka_unit_test(test_iterator_new__words_changed__no_harm),
         cmocka_unit_test(test_iterator_new__state_of_another_epoch__begins_that_epoch),
