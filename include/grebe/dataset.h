@@ -595,14 +595,17 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_unique(const grebe_dataset
                                                              struct ArrowSchema *out_schema,
                                                              grebe_error *err);
 
-/** The same rows with another format, split name, information (JSON) or fingerprint; NULL members keep what there is. */
+/**
+ * The same rows with another format, split name, information (JSON) or fingerprint; NULL members keep what there is. But a format
+ * without a fingerprint gives a new one, as set_format of `datasets` does.
+ */
 typedef struct grebe_dataset_labels {
     const grebe_dataset_format *format; /**< a format with type NULL: none */
     const char *split;                  /**< "": none */
     const char *info;
     const char *fingerprint;
 } grebe_dataset_labels;
-/** @return GREBE_OK; GREBE_ENOMEM. */
+/** @return GREBE_OK; GREBE_EINVAL (kwargs of the format are no JSON object); GREBE_ENOMEM. */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_dataset_with(const grebe_dataset *ds,
                                                            const grebe_dataset_labels *labels,
                                                            grebe_dataset **out, grebe_error *err);

@@ -5,6 +5,7 @@ import array
 import collections.abc
 import json
 import os
+import secrets
 
 from . import _core
 from ._arguments import at_least_one, check_rows
@@ -12,6 +13,7 @@ from ._build import build
 from ._export import Writing
 from ._features import Features, features_json, json_paths
 from ._formats import LazyColumns, format_name, formatter
+from ._function_id import Unknown, function_id
 from ._generated import generated_batches
 from ._kinds import enter
 from ._load import load, load_from_disk
@@ -274,15 +276,29 @@ class Dataset(Transforms, Writing, Searchable):
             columns = [columns] if isinstance(columns, str) else list(columns)
             self._known(columns)
         plain = {k: v for k, v in kwargs.items() if v is None or isinstance(v, (str, int, float, bool))}
-        core = self._core.with_labels({"format": (kind, columns, json.dumps(plain) if plain else None, output_all_columns)})
-        return Dataset(core, {k: v for k, v in kwargs.items() if k not in plain})
+        rest = {k: v for k, v in kwargs.items() if k not in plain}
+        labels = {"format": (kind, columns, json.dumps(plain) if plain else None, output_all_columns)}
+        if rest:
+            labels["fingerprint"] = self._named(kind, columns, output_all_columns, rest, **plain)
+        return Dataset(self._core.with_labels(labels), rest)
 
     def with_transform(self, transform, columns=None, output_all_columns=False):
         """Rows as a function makes them of a batch (a dict of columns)."""
         if columns is not None:
             columns = [columns] if isinstance(columns, str) else list(columns)
             self._known(columns)
-        return Dataset(self._core.with_labels({"format": ("custom", columns, None, output_all_columns)}), {}, transform)
+        labels = {"format": ("custom", columns, None, output_all_columns),
+                  "fingerprint": self._named("custom", columns, output_all_columns, transform)}
+        return Dataset(self._core.with_labels(labels), {}, transform)
+
+    def _named(self, kind, columns, output_all_columns, values, **plain):
+        """The fingerprint of a format with values that only Python knows."""
+        try:
+            told = function_id(values)
+        except Unknown:
+            told = secrets.token_hex(8)
+        arguments = {**plain, "type": kind, "columns": columns, "output_all_columns": output_all_columns, "values": told}
+        return _core.fingerprint(self._fingerprint, "datasets.arrow_dataset.Dataset.set_format", json.dumps(arguments))
 
     def _become(self, other):
         indexes = self._indexes

@@ -211,33 +211,7 @@ grebe_status grebe_dataset_num_bytes(const grebe_dataset *ds, int64_t *out, greb
     return dataset_table_num_bytes(ds->table, out, err);
 }
 
-/* ---- the same rows, told otherwise ---- */
-
 grebe_status dataset_copy_features(const grebe_dataset *ds, struct features **out, grebe_error *err)
 {
     return features_project(ds->ctx->a, ds->features, ds->columns, NULL, ds->features->top.n_fields, out, err);
-}
-
-grebe_status grebe_dataset_with(const grebe_dataset *ds, const grebe_dataset_labels *labels, grebe_dataset **out,
-                                grebe_error *err)
-{
-    GREBE_CHECK_ARG(err, ds != NULL && labels != NULL && out != NULL);
-    struct features *features = NULL;
-    const char *split = labels->split == NULL ? ds->split : labels->split[0] != '\0' ? labels->split : NULL;
-    const grebe_dataset_format *format = labels->format == NULL ? &ds->format : labels->format;
-    *out = NULL;
-    grebe_status st = dataset_copy_features(ds, &features, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
-    struct dataset_table *table = dataset_table_keep(ds->table);
-    struct dataset_indices *indices = dataset_indices_keep(ds->indices);
-    st = dataset_new(ds->ctx, table, indices, features, labels->info != NULL ? labels->info : ds->info_json, split,
-                     labels->fingerprint != NULL ? labels->fingerprint : ds->fingerprint, format, out, err);
-    if (st != GREBE_OK) {
-        dataset_table_drop(table);
-        dataset_indices_drop(indices);
-        features_free(features);
-    }
-    return st;
 }

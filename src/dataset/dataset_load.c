@@ -189,7 +189,7 @@ static grebe_status load_one(struct io_store *store, const char *folder, bool in
             goto out;
         }
     }
-    grebe_dataset_labels labels = { .format = &state.format };
+    grebe_dataset_labels labels = { .format = &state.format, .fingerprint = ds->fingerprint };
     GREBE_TRY(grebe_dataset_with(ds, &labels, out, err));
 out:
     grebe_dataset_free(ds);

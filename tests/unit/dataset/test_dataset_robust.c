@@ -323,6 +323,20 @@ static void names_results_as_the_library_does(void **state)
     assert_ok(grebe_dataset_train_test_split(ds, &split, NULL, &out, &test, &err));
     assert_fingerprint(out, "d44c87106c67409b");
     assert_fingerprint(test, "31a6f81b61fc1ea1");
+    /* formats */
+    const grebe_dataset_format formats[] = { { "numpy", NULL, 0, NULL, false },
+                                             { "torch", (const char *const[]){ "a" }, 1, "{\"dtype\": null, \"z\": 3, \"aa\": true}", true },
+                                             { NULL, NULL, 0, NULL, false },
+                                             { "numpy", NULL, 0, "[1]", false } };
+    assert_ok(grebe_dataset_with(ds, &(grebe_dataset_labels){ .format = &formats[0] }, &out, &err));
+    assert_fingerprint(out, "496d8b35de1aebb4");
+    assert_ok(grebe_dataset_with(ds, &(grebe_dataset_labels){ .format = &formats[1] }, &out, &err));
+    assert_fingerprint(out, "97447b71021f5c07");
+    assert_ok(grebe_dataset_with(ds, &(grebe_dataset_labels){ .format = &formats[2] }, &out, &err));
+    assert_fingerprint(out, "a4437205799a5668");
+    assert_ok(grebe_dataset_with(ds, &(grebe_dataset_labels){ .format = &formats[0], .fingerprint = "mine" }, &out, &err));
+    assert_fingerprint(out, "mine");
+    assert_fails(grebe_dataset_with(ds, &(grebe_dataset_labels){ .format = &formats[3] }, &out, &err), GREBE_EINVAL, "kwargs");
     /* one that the caller names */
     o = (grebe_transform_options)GREBE_TRANSFORM_OPTIONS_INIT;
     o.new_fingerprint = "mine";
