@@ -143,6 +143,16 @@ extern PyType_Spec core_chunks_spec;
 /** 0, or -1 with an exception. profile may be NULL. */
 int core_txn_options(const char *on_conflict, const char *message, int durable, const char *profile,
                      grebe_txn_options *out);
+/** Existing files, and how they are taken in; what the pointers live in. */
+struct core_import {
+    grebe_import_options o;
+    const char **paths, **columns;
+    size_t n_paths;
+    PyObject *keep[2];
+};
+/** 0, or -1; free in both cases. */
+int core_import_args(PyObject *paths, PyObject *columns, int is_checked, const char *format, struct core_import *out);
+void core_import_args_free(struct core_import *args);
 PyObject *core_import_files(PyObject *self, PyObject *args);
 PyObject *core_open_packed(PyObject *self, PyObject *args);
 PyObject *core_write_packed(PyObject *self, PyObject *args);

@@ -27,16 +27,34 @@ int core_txn_options(const char *on_conflict, const char *message, int durable, 
     return 0;
 }
 
+int core_import_args(PyObject *paths, PyObject *columns, int is_checked, const char *format, struct core_import *out)
+{
+    memset(out, 0, sizeof *out);
+    out->o = (grebe_import_options)GREBE_IMPORT_OPTIONS_INIT;
+    out->o.is_checked = is_checked != 0;
+    out->o.format = format;
+    int result = core_names(paths, &out->keep[0], &out->paths, &out->n_paths);
+    result = result == 0 ? core_names(columns, &out->keep[1], &out->columns, &out->o.n_columns) : result;
+    out->o.columns = out->columns;
+    return result;
+}
+
+void core_import_args_free(struct core_import *args)
+{
+    PyMem_Free((void *)args->paths);
+    PyMem_Free((void *)args->columns);
+    Py_XDECREF(args->keep[0]);
+    Py_XDECREF(args->keep[1]);
+}
+
 /* import_files(uri, paths, columns, check, format, on_conflict, message, durable, profile) */
 PyObject *core_import_files(PyObject *self, PyObject *args)
 {
     const char *uri = NULL, *format = NULL, *on_conflict = NULL, *message = NULL, *profile = NULL;
-    PyObject *paths = NULL, *columns = NULL, *keep_paths = NULL, *keep_columns = NULL;
-    const char **path_names = NULL, **column_names = NULL;
-    size_t n_paths = 0;
+    PyObject *paths = NULL, *columns = NULL;
     int is_checked = 0, durable = 1;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_import_options o = GREBE_IMPORT_OPTIONS_INIT;
+    struct core_import import;
     grebe_txn_options txn;
     grebe_table *made = NULL;
     (void)self;
@@ -45,22 +63,15 @@ PyObject *core_import_files(PyObject *self, PyObject *args)
         core_txn_options(on_conflict, message, durable, profile, &txn) != 0) {
         return NULL;
     }
-    if (core_names(paths, &keep_paths, &path_names, &n_paths) == 0 &&
-        core_names(columns, &keep_columns, &column_names, &o.n_columns) == 0) {
-        o.columns = column_names;
-        o.is_checked = is_checked != 0;
-        o.format = format;
+    if (core_import_args(paths, columns, is_checked, format, &import) == 0) {
         Py_BEGIN_ALLOW_THREADS
-        if (grebe_table_import(core.ctx, uri, path_names, n_paths, &o, &txn, &made, &err) !=
+        if (grebe_table_import(core.ctx, uri, import.paths, import.n_paths, &import.o, &txn, &made, &err) !=
             GREBE_OK) {
             made = NULL;
         }
         Py_END_ALLOW_THREADS
     }
-    PyMem_Free((void *)path_names);
-    PyMem_Free((void *)column_names);
-    Py_XDECREF(keep_paths);
-    Py_XDECREF(keep_columns);
+    core_import_args_free(&import);
     if (made == NULL) {
         return PyErr_Occurred() ? NULL : core_raise(&err);
     }

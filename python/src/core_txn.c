@@ -111,12 +111,11 @@ static PyObject *txn_add_columns(PyObject *self, PyObject *args)
 /* _import(paths, columns, check, format) */
 static PyObject *txn_import(PyObject *self, PyObject *args)
 {
-    PyObject *paths = NULL, *columns = NULL, *keep_paths = NULL, *keep_columns = NULL;
-    const char **path_names = NULL, **column_names = NULL, *format = NULL;
-    size_t n_paths = 0;
+    PyObject *paths = NULL, *columns = NULL;
+    const char *format = NULL;
     int is_checked = 0;
     grebe_error err = GREBE_ERROR_INIT;
-    grebe_import_options o = GREBE_IMPORT_OPTIONS_INIT;
+    struct core_import import;
     grebe_status st = GREBE_EINVAL;
     if (!PyArg_ParseTuple(args, "OOpz", &paths, &columns, &is_checked, &format)) {
         return NULL;
@@ -125,21 +124,14 @@ static PyObject *txn_import(PyObject *self, PyObject *args)
     if (t == NULL) {
         return NULL;
     }
-    if (core_names(paths, &keep_paths, &path_names, &n_paths) == 0 &&
-        core_names(columns, &keep_columns, &column_names, &o.n_columns) == 0) {
-        o.columns = column_names;
-        o.is_checked = is_checked != 0;
-        o.format = format;
+    if (core_import_args(paths, columns, is_checked, format, &import) == 0) {
         ((struct core_txn *)self)->is_busy = true;
         Py_BEGIN_ALLOW_THREADS
-        st = grebe_txn_import(t, path_names, n_paths, &o, &err);
+        st = grebe_txn_import(t, import.paths, import.n_paths, &import.o, &err);
         Py_END_ALLOW_THREADS
         ((struct core_txn *)self)->is_busy = false;
     }
-    PyMem_Free((void *)path_names);
-    PyMem_Free((void *)column_names);
-    Py_XDECREF(keep_paths);
-    Py_XDECREF(keep_columns);
+    core_import_args_free(&import);
     if (PyErr_Occurred()) {
         return NULL;
     }

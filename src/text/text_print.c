@@ -60,6 +60,29 @@ grebe_status text_flush(struct text_print *p, struct buf *b, bool is_last, grebe
     return st;
 }
 
+grebe_status text_print_rows(struct text_print *p, struct ArrowArrayStream *rows, text_put_row_fn put,
+                             void *arg, grebe_error *err)
+{
+    for (;;) {
+        struct ArrowArray batch = { 0 };
+        grebe_status st = stream_next(rows, &batch, err);
+        if (st == GREBE_END) {
+            return GREBE_OK;
+        }
+        for (int64_t i = 0; st == GREBE_OK && i < batch.length; i++) {
+            st = put(arg, &batch, i, err);
+            p->n_rows++;
+        }
+        array_release(&batch);
+        if (st == GREBE_OK && p->step != NULL) {
+            st = p->step(p->step_arg, p->n_rows, err);
+        }
+        if (st != GREBE_OK) {
+            return st;
+        }
+    }
+}
+
 /* ---- rows one after the other: JSON and CSV ---- */
 
 struct row_printer {
@@ -71,38 +94,10 @@ struct row_printer {
     struct buf *names; /* JSON: "name": of each column, shape [n] */
 };
 
-typedef grebe_status (*put_row_fn)(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
-                                   grebe_error *err);
-
-static grebe_status print_batches(struct row_printer *r, struct ArrowArrayStream *rows,
-                                  put_row_fn put_row, grebe_error *err)
-{
-    for (;;) {
-        struct ArrowArray batch = { 0 };
-        grebe_status st = stream_next(rows, &batch, err);
-        if (st == GREBE_END) {
-            return GREBE_OK;
-        }
-        for (int64_t i = 0; st == GREBE_OK && i < batch.length; i++) {
-            st = put_row(r, &batch, i, err);
-            r->p->n_rows++;
-            if (st == GREBE_OK) {
-                st = text_flush(r->p, &r->b, false, err);
-            }
-        }
-        array_release(&batch);
-        if (st == GREBE_OK && r->p->step != NULL) {
-            st = r->p->step(r->p->step_arg, r->p->n_rows, err);
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-    }
-}
-
-static grebe_status put_json_row(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
+static grebe_status put_json_row(void *arg, const struct ArrowArray *batch, int64_t i,
                                  grebe_error *err)
 {
+    struct row_printer *r = arg;
     grebe_status st = GREBE_OK;
     if (!r->is_lines) {
         GREBE_TRY(buf_put_text(&r->b, r->p->n_rows == 0 ? "[\n" : ",\n", err));
@@ -113,6 +108,7 @@ static grebe_status put_json_row(struct row_printer *r, const struct ArrowArray 
         GREBE_TRY(text_put_json(&r->b, &r->columns.items[k], batch->children[k], i, err));
     }
     GREBE_TRY(buf_put_text(&r->b, r->is_lines ? "}\n" : "}", err));
+    st = text_flush(r->p, &r->b, false, err);
 out:
     return st;
 }
@@ -177,7 +173,7 @@ grebe_status text_print_json(struct text_print *p, struct ArrowArrayStream *rows
     GREBE_TRY(text_columns_init(p->a, rows, &r.columns, err));
     GREBE_TRY(check_names(p->a, &r.columns.schema, 0, err));
     GREBE_TRY(json_names(&r, p->a, err));
-    GREBE_TRY(print_batches(&r, rows, put_json_row, err));
+    GREBE_TRY(text_print_rows(p, rows, put_json_row, &r, err));
     if (!is_lines) {
         GREBE_TRY(buf_put_text(&r.b, p->n_rows == 0 ? "[]\n" : "\n]\n", err));
     }
@@ -234,9 +230,9 @@ static grebe_status quote_field(struct buf *b, size_t begin, const struct text_c
     return GREBE_OK;
 }
 
-static grebe_status put_csv_row(struct row_printer *r, const struct ArrowArray *batch, int64_t i,
-                                grebe_error *err)
+static grebe_status put_csv_row(void *arg, const struct ArrowArray *batch, int64_t i, grebe_error *err)
 {
+    struct row_printer *r = arg;
     grebe_status st = GREBE_OK;
     for (size_t k = 0; k < r->columns.n; k++) {
         bool is_null = false;
@@ -248,7 +244,8 @@ static grebe_status put_csv_row(struct row_printer *r, const struct ArrowArray *
         GREBE_TRY(is_null ? buf_put_text(&r->b, r->layout->null_text, err)
                           : quote_field(&r->b, begin, r->layout, err));
     }
-    st = buf_put_byte(&r->b, '\n', err);
+    GREBE_TRY(buf_put_byte(&r->b, '\n', err));
+    st = text_flush(r->p, &r->b, false, err);
 out:
     return st;
 }
@@ -285,7 +282,7 @@ grebe_status text_print_csv(struct text_print *p, struct ArrowArrayStream *rows,
     if (!layout->has_no_header) {
         GREBE_TRY(buf_put_byte(&r.b, '\n', err));
     }
-    GREBE_TRY(print_batches(&r, rows, put_csv_row, err));
+    GREBE_TRY(text_print_rows(p, rows, put_csv_row, &r, err));
     st = text_flush(p, &r.b, true, err);
 out:
     text_columns_release(p->a, &r.columns);

@@ -58,6 +58,11 @@ struct text_columns {
 grebe_status text_columns_init(const grebe_allocator *a, struct ArrowArrayStream *rows,
                                struct text_columns *out, grebe_error *err);
 void text_columns_release(const grebe_allocator *a, struct text_columns *c);
+/** Row i of a batch, put wherever arg says. */
+typedef grebe_status (*text_put_row_fn)(void *arg, const struct ArrowArray *batch, int64_t i, grebe_error *err);
+/** All rows, one after the other; counted in p, and with a step behind each batch. */
+grebe_status text_print_rows(struct text_print *p, struct ArrowArrayStream *rows, text_put_row_fn put,
+                             void *arg, grebe_error *err);
 /** Write out what is in b when it is large, or when is_last. */
 grebe_status text_flush(struct text_print *p, struct buf *b, bool is_last, grebe_error *err);
 

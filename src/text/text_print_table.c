@@ -199,9 +199,9 @@ out:
     return st;
 }
 
-static grebe_status put_row(struct table_printer *t, const struct ArrowArray *batch, int64_t i,
-                            grebe_error *err)
+static grebe_status put_row(void *arg, const struct ArrowArray *batch, int64_t i, grebe_error *err)
 {
+    struct table_printer *t = arg;
     grebe_status st = GREBE_OK;
     for (size_t k = 0; k < t->columns.n; k++) {
         GREBE_TRY(put_cell(t, k, batch->children[k], i, err));
@@ -223,29 +223,6 @@ static grebe_status put_row(struct table_printer *t, const struct ArrowArray *ba
     }
 out:
     return st;
-}
-
-static grebe_status put_batches(struct table_printer *t, struct ArrowArrayStream *rows,
-                                grebe_error *err)
-{
-    for (;;) {
-        struct ArrowArray batch = { 0 };
-        grebe_status st = stream_next(rows, &batch, err);
-        if (st == GREBE_END) {
-            return GREBE_OK;
-        }
-        for (int64_t i = 0; st == GREBE_OK && i < batch.length; i++) {
-            st = put_row(t, &batch, i, err);
-            t->p->n_rows++;
-        }
-        array_release(&batch);
-        if (st == GREBE_OK && t->p->step != NULL) {
-            st = t->p->step(t->p->step_arg, t->p->n_rows, err);
-        }
-        if (st != GREBE_OK) {
-            return st;
-        }
-    }
 }
 
 grebe_status text_print_table(struct text_print *p, struct ArrowArrayStream *rows, uint32_t width,
@@ -274,7 +251,7 @@ grebe_status text_print_table(struct text_print *p, struct ArrowArrayStream *row
                          (kind >= ARROW_DECIMAL32 && kind <= ARROW_DECIMAL256);
         t.is_right[k] = is_number && !t.columns.items[k].type.is_dictionary;
     }
-    GREBE_TRY(put_batches(&t, rows, err));
+    GREBE_TRY(text_print_rows(p, rows, put_row, &t, err));
     if (!t.is_head_done) {
         GREBE_TRY(put_head(&t, err));
     }
