@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sub-commands of `grebe ann` and their options. */
 #include "ann.h"
+#include "opt.h"
 
 enum { ANY_RESULTS = 100000 };
 
@@ -37,7 +38,7 @@ static const struct cmd check_spec = {
     { "k", "K", "neighbours of a query (default 100; of a data set: as it has)", 'k' },                             \
     { "filtered", NULL, "only rows with the query's label are its neighbours", 0 },                                 \
     { "short-rows", "shrink|pad|fail", "when a query has fewer than K matches: lower K, end rows in -1, or stop (default shrink)", 0 }, \
-    { "durable", "on|off", "sync to disk before the name appears (default off)", 0 }
+    OPT_DURABLE("name", "off")
 
 static const struct opt_spec make_options[] = {
     SOURCE_OPTIONS,

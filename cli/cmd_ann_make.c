@@ -89,16 +89,16 @@ static int write_out(struct cli *cli, const grebe_ann_data *data, const char *pa
 {
     grebe_error err = GREBE_ERROR_INIT;
     grebe_ann_content c = GREBE_ANN_CONTENT_INIT;
-    int durable = 1;
-    int code = opt_choice(cli, "durable", "on|off", &durable);
+    bool is_durable = false;
+    int code = opt_durable(cli, &is_durable);
     if (code != 0) {
         return code;
     }
     grebe_status st = grebe_ann_content_of(data, &c, &err);
     if (st == GREBE_OK && is_hdf5_name(path)) {
-        st = grebe_ann_write(cli->ctx, path, &c, durable == 0, &cli->call, &err);
+        st = grebe_ann_write(cli->ctx, path, &c, is_durable, &cli->call, &err);
     } else if (st == GREBE_OK) {
-        st = grebe_ann_export(cli->ctx, &c, GREBE_ANN_PART_NEIGHBORS, path, durable == 0, &err);
+        st = grebe_ann_export(cli->ctx, &c, GREBE_ANN_PART_NEIGHBORS, path, is_durable, &err);
     }
     if (st != GREBE_OK) {
         return out_error(cli, cli->cmd->name, &err);

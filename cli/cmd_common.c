@@ -497,12 +497,13 @@ int write_options_from(struct cli *cli, grebe_write_options *out)
 int txn_options_from(struct cli *cli, grebe_txn_options *out)
 {
     *out = (grebe_txn_options)GREBE_TXN_OPTIONS_INIT;
-    int strategy = GREBE_ON_CONFLICT_REBASE, durable = 0, profile = GREBE_PROFILE_OPEN;
+    int strategy = GREBE_ON_CONFLICT_REBASE, profile = GREBE_PROFILE_OPEN;
+    bool is_durable = true;
     int code = opt_choice(cli, "on-conflict", "rebase|fail|overwrite", &strategy);
-    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    code = code != 0 ? code : opt_durable(cli, &is_durable);
     code = code != 0 ? code : opt_choice(cli, "profile", "open|milvus", &profile);
     out->on_conflict = strategy;
-    out->is_not_durable = durable == 1;
+    out->is_not_durable = !is_durable;
     out->profile = profile;
     out->message = opt_get(cli, "message");
     return code;

@@ -20,17 +20,17 @@ int cmd_convert(struct cli *cli)
     struct ArrowArrayStream rows = { 0 };
     int64_t n_rows = 0;
     const char *to = cli->positional[cli->n_positional - 1];
-    int durable = 1; /* a converted file can be made again: not synced unless asked for */
+    bool is_durable = false; /* a converted file can be made again: not synced unless asked for */
     int code = scan_options_from(cli, &scan);
     code = code != 0 ? code : write_options_from(cli, &write);
-    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    code = code != 0 ? code : opt_durable(cli, &is_durable);
     code = code != 0 ? code : text_output_from(cli, &text);
     write.text = &text;
     code = code != 0 ? code : open_sources(cli, cli->positional, cli->n_positional - 1, &source);
     code = code != 0 ? code : scan_rows(cli, source, &scan, &rows);
     if (code == 0) {
         write.expected_rows = grebe_source_num_rows(source);
-        grebe_status st = grebe_write_file(cli->ctx, to, &rows, &write, durable == 0, &n_rows, &err);
+        grebe_status st = grebe_write_file(cli->ctx, to, &rows, &write, is_durable, &n_rows, &err);
         code = st == GREBE_OK ? 0 : out_error(cli, "convert", &err);
     }
     if (code == 0) {

@@ -110,8 +110,8 @@ int cmd_graph_preprocess(struct cli *cli)
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
     grebe_graph_made made;
     struct problems problems = { .cli = cli };
-    int durable = 1, code = graph_options(cli, &o); /* off: what was preprocessed can be made again */
-    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    int code = graph_options(cli, &o);
+    code = code != 0 ? code : opt_durable(cli, &o.is_durable); /* off: what was preprocessed can be made again */
     if (code != 0) {
         return code;
     }
@@ -125,7 +125,6 @@ int cmd_graph_preprocess(struct cli *cli)
     o.force = opt_has(cli, "force")  ? GREBE_GRAPH_ALWAYS
               : opt_has(cli, "keep") ? GREBE_GRAPH_NEVER
                                      : GREBE_GRAPH_IF_CHANGED;
-    o.is_durable = durable == 0;
     o.on_problem = tell;
     o.problem_arg = &problems;
     if (grebe_graph_preprocess(cli->ctx, cli->positional[0], &o, &made, &err) != GREBE_OK) {

@@ -133,20 +133,33 @@ static int add_file(struct cli *cli, struct words *w, const char *word)
     return 0;
 }
 
+/* "KEY=VALUE" of an option, which reads `form`: *value, and *key copied. Exit code. */
+static int split_word(struct cli *cli, const char *option, const char *form, const char *word, char **key, const char **value)
+{
+    const char *equals = strchr(word, '=');
+    if (equals == NULL || equals == word) {
+        return out_usage(cli, "--%s: expected %s, found \"%s\"", option, form, word);
+    }
+    *key = cli_copy(cli, word);
+    (*key)[equals - word] = '\0';
+    *value = equals + 1;
+    return 0;
+}
+
 /* --edge-feature and --attribute: [TYPE:]NAME=FILE. */
 static int add_options(struct cli *cli, struct words *w, const char *option, bool is_attribute)
 {
     const char *word;
     for (size_t i = 0; (word = opt_nth(cli, option, i)) != NULL; i++) {
-        const char *equals = strchr(word, '='), *type = NULL;
-        if (equals == NULL || equals == word) {
-            return out_usage(cli, "--%s: expected [TYPE:]NAME=FILE, found \"%s\"", option, word);
+        const char *file = NULL, *type = NULL;
+        char *key = NULL;
+        int code = split_word(cli, option, "[TYPE:]NAME=FILE", word, &key, &file);
+        if (code != 0) {
+            return code;
         }
-        char *key = cli_copy(cli, word);
-        key[equals - word] = '\0';
         const size_t n = count_colons(key);
         const char *name = split_name(key, &type);
-        add_feature(w, is_attribute && n == 1 ? "node" : "edge", type, name, equals + 1, is_attribute);
+        add_feature(w, is_attribute && n == 1 ? "node" : "edge", type, name, file, is_attribute);
     }
     return 0;
 }
@@ -156,21 +169,18 @@ static int add_sets(struct cli *cli, struct words *w, const char *option, grebe_
 {
     const char *word;
     for (size_t i = 0; (word = opt_nth(cli, option, i)) != NULL; i++) {
-        const char *equals = strchr(word, '='), *type = NULL;
+        const char *file = NULL, *type = NULL;
+        char *key = NULL;
         bool is_array = false, is_edges = false;
-        if (equals == NULL || equals == word) {
-            return out_usage(cli, "--%s: expected [TYPE:]NAME=FILE, found \"%s\"", option, word);
-        }
-        char *key = cli_copy(cli, word);
-        key[equals - word] = '\0';
-        const char **name = cli_alloc(cli, 1, sizeof *name);
-        *name = split_name(key, &type);
-        int code = look_at(cli, equals + 1, &is_array, &is_edges);
+        int code = split_word(cli, option, "[TYPE:]NAME=FILE", word, &key, &file);
+        code = code != 0 ? code : look_at(cli, file, &is_array, &is_edges);
         if (code != 0) {
             return code;
         }
+        const char **name = cli_alloc(cli, 1, sizeof *name);
+        *name = split_name(key, &type);
         grebe_graph_set_file *f = &w->sets[w->n_sets++];
-        *f = (grebe_graph_set_file){ set, type, *name, equals + 1, NULL, 0 };
+        *f = (grebe_graph_set_file){ set, type, *name, file, NULL, 0 };
         if (!is_array) {
             const bool is_pair = type == NULL || strchr(type, ':') != NULL; /* may be one of --src and --dst */
             const bool is_seeds = strcmp(*name, "seeds") == 0 && w->n_seeds > 0 && (is_pair || opt_has(cli, "seeds"));
@@ -187,13 +197,13 @@ static int add_task_keys(struct cli *cli, struct words *w)
 {
     const char *word;
     for (size_t i = 0; (word = opt_nth(cli, "task", i)) != NULL; i++) {
-        const char *equals = strchr(word, '=');
-        if (equals == NULL || equals == word) {
-            return out_usage(cli, "--task: expected KEY=VALUE, found \"%s\"", word);
+        const char *value = NULL;
+        char *key = NULL;
+        int code = split_word(cli, "task", "KEY=VALUE", word, &key, &value);
+        if (code != 0) {
+            return code;
         }
-        char *key = cli_copy(cli, word);
-        key[equals - word] = '\0';
-        w->task_keys[w->n_task_keys++] = (grebe_graph_task_key){ key, equals + 1 };
+        w->task_keys[w->n_task_keys++] = (grebe_graph_task_key){ key, value };
     }
     return w->n_task_keys > 0 && w->n_sets == 0 ? out_usage(cli, "--task: expected sets of the task by --train, --validation or --test") : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every verb and option, once: help, man pages and completions are made from these tables. */
 #include "cmd.h"
+#include "opt.h"
 
 #include <string.h>
 
@@ -84,7 +85,7 @@ static const struct opt_spec open_only_options[] = {
 const struct opt_spec write_options[] = {
     { "message", "TEXT", "kept in the version's log", 'm' },
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
-    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    OPT_DURABLE("version", "on"),
     { "file-format", "parquet", "format of the data files", 0 },
     { "compression", "zstd[:3]|lz4|snappy|gzip|brotli|none", "codec and level of the data files", 0 },
     { "row-group-bytes", "SIZE", "in-memory bytes of a row group (default 1MiB)", 0 },
@@ -126,7 +127,7 @@ static const struct opt_spec import_options[] = {
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
     { "message", "TEXT", "kept in the version's log", 'm' },
     { "on-conflict", "rebase|fail|overwrite", "when somebody else committed meanwhile (default rebase)", 0 },
-    { "durable", "on|off", "sync to disk before the version appears (default on)", 0 },
+    OPT_DURABLE("version", "on"),
     { "input-format", "FORMAT", "format of the files, when their content does not tell", 0 },
     { NULL, NULL, NULL, 0 },
 };
@@ -162,7 +163,7 @@ static const struct opt_spec convert_options[] = {
     { "row-group-rows", "N", "most rows of a row group", 0 },
     PARQUET_OPTIONS,
     { "profile", "open|milvus", "milvus: write exactly what Milvus's own library writes", 0 },
-    { "durable", "on|off", "sync to disk before the name appears (default off)", 0 },
+    OPT_DURABLE("name", "off"),
     { "output-delimiter", "C", "between fields of CSV that is written (default , or tab for .tsv)", 0 },
     { "output-quote", "C", "around fields of CSV that is written (default \"; '' for none)", 0 },
     { "output-header", "yes|no", "whether CSV is written with names (default yes)", 0 },

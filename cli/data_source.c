@@ -379,13 +379,12 @@ void data_close(struct data_source *s)
 static int save_options(struct cli *cli, grebe_save_options *o)
 {
     uint64_t bytes = 0;
-    int durable = 0;
     *o = (grebe_save_options)GREBE_SAVE_OPTIONS_INIT;
+    o->is_durable = true;
     int code = opt_int(cli, "num-shards", 1, 100000, &o->n_shards);
     code = code != 0 ? code : opt_size(cli, "max-shard-size", &bytes);
-    code = code != 0 ? code : opt_choice(cli, "durable", "on|off", &durable);
+    code = code != 0 ? code : opt_durable(cli, &o->is_durable);
     o->max_shard_bytes = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
-    o->is_durable = durable == 0;
     o->call = &cli->call;
     if (code == 0 && o->n_shards > 0 && o->max_shard_bytes > 0) {
         code = out_usage(cli, "--num-shards and --max-shard-size: one of them");

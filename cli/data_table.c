@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sub-commands of `grebe data` and `grebe cache`, and their options. */
 #include "data.h"
+#include "opt.h"
 
 #define LOAD_OPTIONS                                                                                                       \
     { "split", "SPLIT", "which split: a name, or part of one: train[:10%]+test", 's' },                                    \
@@ -17,7 +18,7 @@
 #define SAVE_OPTIONS                                                                                                       \
     { "num-shards", "N", "files of each split", 0 },                                                                       \
     { "max-shard-size", "SIZE", "largest file (default 500 MB)", 0 },                                                      \
-    { "durable", "on|off", "sync to disk before the folder appears (default on)", 0 }
+    OPT_DURABLE("folder", "on")
 
 static const struct opt_spec load_options[] = {
     LOAD_OPTIONS,

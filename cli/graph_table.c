@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sub-commands of `grebe graph`, and their options. */
 #include "graph.h"
+#include "opt.h"
+
+#define MISMATCH_OPTION { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 }
 
 #define READ_OPTIONS                                                                                                   \
     { "strict", NULL, "warnings are errors", 0 },                                                                      \
-        { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },    \
+        MISMATCH_OPTION,    \
         { "csv-header", NULL, "the first line of text files of edges is passed over", 0 },                             \
     {                                                                                                                  \
         "csv-sep", "C", "between the two numbers of a line (default ',')", 0                                           \
@@ -25,12 +28,7 @@ static const struct cmd check_spec = { "graph check",
                                        "looked at by their headers, with --deep edges and ids in sets by their "
                                        "values too. Errors give exit status 5.",
                                        "grebe graph check data/ --deep",
-                                       check_options,
-                                       NULL,
-                                       1,
-                                       1,
-                                       cmd_graph_check,
-                                       NULL };
+                                       check_options, NULL, 1, 1, cmd_graph_check, NULL };
 
 enum { ANY_FILES = 1 << 16 };
 
@@ -65,12 +63,7 @@ static const struct cmd init_spec = { "graph init",
                                       "grebe graph init data/ likes.parquet --src user --dst item --nodes 1000\n"
                                       "grebe graph init data/ e.csv x=x.npy --train seeds=s.npy --train labels=y.npy --task num_classes=7\n"
                                       "grebe graph init data/ author:writes:paper=w.csv paper:cites:paper=c.npy paper:x=x.pt",
-                                      init_options,
-                                      NULL,
-                                      2,
-                                      ANY_FILES,
-                                      cmd_graph_init,
-                                      NULL };
+                                      init_options, NULL, 2, ANY_FILES, cmd_graph_init, NULL };
 
 static const struct opt_spec preprocess_options[] = {
     { "out", "DIR", "make `preprocessed` there instead of in the data set", 0 },
@@ -79,7 +72,7 @@ static const struct opt_spec preprocess_options[] = {
     { "dgl-edge-attr-order", NULL, "leave attributes of edges in the order of the files, as DGL does", 0 },
     { "force", NULL, "make it again even if nothing has changed", 0 },
     { "keep", NULL, "use what is there, whatever has changed", 0 },
-    { "durable", "on|off", "sync to disk before the folder appears (default off)", 0 },
+    OPT_DURABLE("folder", "off"),
     READ_OPTIONS,
     { NULL, NULL, NULL, 0 },
 };
@@ -93,12 +86,7 @@ static const struct cmd preprocess_spec = { "graph preprocess",
                                             "option or a file has changed. The result does not depend on "
                                             "--threads and --memory-limit. Prints the folder.",
                                             "grebe graph preprocess data/ --memory-limit 4GiB",
-                                            preprocess_options,
-                                            NULL,
-                                            1,
-                                            1,
-                                            cmd_graph_preprocess,
-                                            NULL };
+                                            preprocess_options, NULL, 1, 1, cmd_graph_preprocess, NULL };
 
 static const struct opt_spec info_options[] = {
     { "quick", NULL, "only what the headers of the files tell: no degrees, no edges by type", 0 },
@@ -114,12 +102,7 @@ static const struct cmd info_spec = { "graph info",
                                       "each type of edges its number, self loops, and in- and out-degrees: of how many nodes, and as metadata how "
                                       "many have none, least, mean, quantiles, most. Isolated nodes have no edge of any type.",
                                       "grebe graph info data/ --plot degrees.svg",
-                                      info_options,
-                                      NULL,
-                                      1,
-                                      1,
-                                      cmd_graph_info,
-                                      NULL };
+                                      info_options, NULL, 1, 1, cmd_graph_info, NULL };
 
 static const struct opt_spec sample_options[] = {
     { "seeds", "LIST", "ids of the seeds, counted from 0 in their type: 3,7,10:20", 0 },
@@ -141,16 +124,11 @@ static const struct cmd sample_spec = { "graph sample",
                                         "number in the edge file; with --nodes one for each node in the order of the rows that training uses, "
                                         "seeds first. What is drawn depends on --seed alone, not on --threads.",
                                         "grebe graph sample data/ --seeds 0,5 --fanouts 10,5 --type paper --format csv",
-                                        sample_options,
-                                        NULL,
-                                        1,
-                                        1,
-                                        cmd_graph_sample,
-                                        NULL };
+                                        sample_options, NULL, 1, 1, cmd_graph_sample, NULL };
 
 static const struct opt_spec export_options[] = {
     { "file-format", "npy|parquet|csv|jsonl|arrow", "npy (default): a data set to preprocess again; else tables", 0 },
-    { "durable", "on|off", "sync to disk before the folder appears (default off)", 0 },
+    OPT_DURABLE("folder", "off"),
     { NULL, NULL, NULL, 0 },
 };
 
@@ -162,15 +140,10 @@ static const struct cmd export_spec = { "graph export",
                                         "and sets/. Edges are in the order of the files that they came from, where that was kept. Prints the folder.",
                                         "grebe graph export data/ plain/\n"
                                         "grebe graph export data/ tables/ --file-format parquet",
-                                        export_options,
-                                        NULL,
-                                        2,
-                                        2,
-                                        cmd_graph_export,
-                                        NULL };
+                                        export_options, NULL, 2, 2, cmd_graph_export, NULL };
 
 static const struct opt_spec verify_options[] = {
-    { "allow-row-mismatch", NULL, "features may have other numbers of rows than there are nodes or edges", 0 },
+    MISMATCH_OPTION,
     { NULL, NULL, NULL, 0 },
 };
 
@@ -181,11 +154,6 @@ static const struct cmd verify_spec = { "graph verify",
                                         "checksums are right, and every file is there with as many "
                                         "rows as it must have. Errors give exit status 5.",
                                         "grebe graph verify data/",
-                                        verify_options,
-                                        NULL,
-                                        1,
-                                        1,
-                                        cmd_graph_verify,
-                                        NULL };
+                                        verify_options, NULL, 1, 1, cmd_graph_verify, NULL };
 
 const struct cmd *const graph_list[] = { &check_spec, &init_spec, &preprocess_spec, &info_spec, &sample_spec, &export_spec, &verify_spec, NULL };

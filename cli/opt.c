@@ -268,3 +268,11 @@ int opt_choice(struct cli *cli, const char *name, const char *choices, int *out)
         p += len + 1;
     }
 }
+
+int opt_durable(struct cli *cli, bool *out)
+{
+    int choice = *out ? 0 : 1;
+    int code = opt_choice(cli, "durable", "on|off", &choice);
+    *out = choice == 0;
+    return code;
+}

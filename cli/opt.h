@@ -26,6 +26,11 @@ int opt_range(struct cli *cli, const char *name, int64_t *begin, int64_t *end);
 /** One of the words in choices ("on|off"); *out is its number. */
 int opt_choice(struct cli *cli, const char *name, const char *choices, int *out);
 
+/** --durable, which a verb has by OPT_DURABLE; *out is left alone when it was not given. */
+int opt_durable(struct cli *cli, bool *out);
+/** A row of options. what: "version", "name", "folder"; standard: "on" or "off". */
+#define OPT_DURABLE(what, standard) { "durable", "on|off", "sync to disk before the " what " appears (default " standard ")", 0 }
+
 /** The nearest of a NULL-ended list of words, NULL: none is near. */
 const char *nearest_word(const char *word, const char *const *words, size_t n);
 
