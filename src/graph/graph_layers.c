@@ -7,7 +7,7 @@
 #include "graph/graph_stages.h"
 #include "graph/graph_types.h"
 
-enum { AHEAD = 32, BLOCK_EDGES = 4096 };
+enum { AHEAD = 64, BLOCK_EDGES = 4096 };
 
 /* One hop: from the nodes that are there to their neighbours. */
 struct hop {

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 
-enum { AHEAD = 32, BLOCK = 1024 };
+enum { AHEAD = 64, BLOCK = 1024 };
 #define ROWS_MAX INT64_C(0x7fffffff)
 
 struct graph_map {
@@ -122,22 +122,23 @@ static grebe_status table_room(struct graph_map *map, grebe_error *err)
     return GREBE_OK;
 }
 
+/* Without a branch on whether a node is new, which nothing could predict: each is written behind the rows, and stays there if it is. */
 static void rows_dense(struct graph_map *map, const int64_t *nodes, int64_t n, struct graph_array *rows, int64_t *position)
 {
-    uint32_t *slots = map->slots, base = map->base;
-    int64_t *row_nodes = rows->v, n_rows = rows->n;
+    uint32_t *slots = map->slots, base = map->base, next = base + (uint32_t)rows->n;
+    int64_t *row_nodes = rows->v + rows->n;
     for (int64_t i = 0; i < n; i++) {
         __builtin_prefetch(&slots[nodes[i + AHEAD < n ? i + AHEAD : i]], 1);
         int64_t node = nodes[i];
-        uint32_t value = slots[node];
-        if (value < base) {
-            value = base + (uint32_t)n_rows;
-            slots[node] = value;
-            row_nodes[n_rows++] = node;
-        }
+        uint32_t value = slots[node], is_new = (value - base) >> 31; /* base and rows are below 2^31 */
+        value ^= (value ^ next) & (0 - is_new);
+        slots[node] = value;
+        *row_nodes = node;
+        row_nodes += is_new;
+        next += is_new;
         position[i] = (int64_t)(value - base);
     }
-    rows->n = n_rows;
+    rows->n = (int64_t)(next - base);
 }
 
 static grebe_status rows_hashed(struct graph_map *map, const int64_t *nodes, int64_t n, struct graph_array *rows, int64_t *position,
