@@ -87,6 +87,7 @@ void graph_scratch_free(struct graph_scratch *s)
     if (s != NULL) {
         const grebe_allocator *a = s->g->ctx->a;
         graph_map_free(s->map);
+        graph_merge_release(a, &s->merge);
         graph_picks_release(a, &s->picks);
         graph_array_release(a, &s->columns);
         graph_array_release(a, &s->column_times);

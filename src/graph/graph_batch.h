@@ -8,6 +8,7 @@
  */
 
 #include "graph/graph_map.h"
+#include "graph/graph_merge.h"
 #include "graph/graph_sample.h"
 
 /** Sampled edges of one type, by destination. */
@@ -37,6 +38,7 @@ struct graph_batch {
 struct graph_scratch {
     const struct graph_csc *g;
     struct graph_map *map;
+    struct graph_merge merge;
     struct graph_picks picks;
     struct graph_array columns, column_times, cursors;
 };

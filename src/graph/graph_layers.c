@@ -7,7 +7,7 @@
 #include "graph/graph_stages.h"
 #include "graph/graph_types.h"
 
-enum { AHEAD = 64, BLOCK_EDGES = 4096 };
+enum { AHEAD = 64, BLOCK_EDGES = GRAPH_MERGE_BLOCK };
 
 /* One hop: from the nodes that are there to their neighbours. */
 struct hop {
@@ -208,6 +208,32 @@ static grebe_status map_block(void *arg, size_t block, grebe_error *err)
     return graph_map_rows(x->h->s->map, sources, end - begin, x->rows, sources, err);
 }
 
+/* The sources of a block, and where each belongs. */
+static grebe_status deal_block(void *arg, size_t block, grebe_error *err)
+{
+    const struct reached *x = arg;
+    int64_t begin = (int64_t)block * BLOCK_EDGES, end = min_i64(begin + BLOCK_EDGES, x->relation->edges.n);
+    grebe_status st = gather_block(arg, block, err);
+    if (st == GREBE_OK) {
+        graph_merge_deal(&x->h->s->merge, block, x->relation->indices.v + begin, end - begin);
+    }
+    return st;
+}
+
+/* Gathering and rows, each on all threads. */
+static grebe_status merge_sources(struct reached *x, size_t n_blocks, bool is_last, uint32_t threads, grebe_error *err)
+{
+    struct graph_scratch *s = x->h->s;
+    const grebe_allocator *a = s->g->ctx->a;
+    struct graph_array *sources = &x->relation->indices;
+    grebe_status st;
+    GREBE_TRY(graph_merge_begin(&s->merge, a, sources->n, err));
+    GREBE_TRY(parallel_for(s->g->ctx->pool, threads, n_blocks, deal_block, x, NULL, err));
+    GREBE_TRY(graph_merge_rows(&s->merge, a, s->map, sources->v, sources->n, is_last, threads, s->g->ctx->pool, x->rows, err));
+out:
+    return st;
+}
+
 static grebe_status reach_sources(struct hop *h, size_t type, const struct tensor *edge_ids, uint32_t threads, grebe_error *err)
 {
     const struct graph_csc *g = h->b->g;
@@ -221,8 +247,14 @@ static grebe_status reach_sources(struct hop *h, size_t type, const struct tenso
     grebe_status st;
     GREBE_TRY(graph_array_room(g->ctx->a, &x.relation->indices, n, err));
     x.relation->indices.n = n;
-    st = h->hops->keeps_duplicates ? parallel_for(pool, threads, n_blocks, gather_block, &x, NULL, err)
-                                   : graph_stages(g->ctx->a, pool, threads, n_blocks, gather_block, map_block, &x, err);
+    if (h->hops->keeps_duplicates) {
+        st = parallel_for(pool, threads, n_blocks, gather_block, &x, NULL, err);
+    } else if (graph_merge_pays(h->s->map, x.rows, n, threads)) {
+        bool is_last = h->layer == h->b->layers && type + 1 == h->b->n_edge_types;
+        st = merge_sources(&x, n_blocks, is_last, threads, err);
+    } else {
+        st = graph_stages(g->ctx->a, pool, threads, n_blocks, gather_block, map_block, &x, err);
+    }
 out:
     return st;
 }

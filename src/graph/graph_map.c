@@ -2,7 +2,7 @@
 /*
  * Invariants
  *  1. Dense: slots[node] >= base exactly if the node has a row in this batch, and then slots[node] - base is it. base
- *     grows by the rows that the batch before had, so that nothing is cleared between batches.
+ *     grows by the rows, and codes, that the batch before had, so that nothing is cleared between batches.
  *  2. Hashed: a slot is empty exactly if its key is 0; at most half of the slots are used.
  */
 #include "graph/graph_map.h"
@@ -17,7 +17,7 @@ enum { AHEAD = 64, BLOCK = 1024 };
 struct graph_map {
     const grebe_allocator *a;
     int64_t n_nodes;
-    int64_t n_rows; /* most rows of any type in this batch */
+    int64_t n_rows; /* most rows of any type in this batch, codes included */
     /* dense */
     uint32_t *slots;
     uint32_t base;
@@ -215,4 +215,41 @@ grebe_status graph_map_keep(struct graph_map *map, const struct graph_array *row
     }
     map->n_rows = max_i64(map->n_rows, rows->n);
     return st;
+}
+
+bool graph_map_can_mark(const struct graph_map *map, int64_t n_rows, int64_t n)
+{
+    return map->slots != NULL && n <= ROWS_MAX - n_rows;
+}
+
+void graph_map_begin_marks(struct graph_map *map, int64_t n_rows, int64_t n) { map->n_rows = max_i64(map->n_rows, n_rows + n); }
+
+void graph_map_prefetch(const struct graph_map *map, const uint32_t *nodes, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(&map->slots[nodes[i]], 1);
+        __asm__ volatile("" : : "r"(&map->slots[nodes[i]])); /* as in graph_prefetch() */
+    }
+}
+
+int64_t graph_map_mark(struct graph_map *map, uint32_t *nodes, int64_t n, int64_t first_code)
+{
+    uint32_t *slots = map->slots, base = map->base, next = base + (uint32_t)first_code, n_new = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t node = nodes[i], value = slots[node], is_new = (value - base) >> 31; /* as in rows_dense() */
+        value ^= (value ^ (next + (uint32_t)i)) & (0 - is_new);
+        slots[node] = value;
+        n_new += is_new;
+        nodes[i] = value - base;
+    }
+    return n_new;
+}
+
+void graph_map_put(struct graph_map *map, const int64_t *nodes, int64_t n, int64_t first_row)
+{
+    uint32_t value = map->base + (uint32_t)first_row;
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(&map->slots[nodes[i + AHEAD < n ? i + AHEAD : i]], 1);
+        map->slots[nodes[i]] = value + (uint32_t)i;
+    }
 }
