@@ -148,6 +148,7 @@ int cmd_graph_verify(struct cli *cli)
     problems_begin(&problems, cli);
     o.allow_row_mismatch = opt_has(cli, "allow-row-mismatch");
     o.on_problem = tell;
+    o.call = &cli->call;
     o.problem_arg = &problems;
     grebe_status st = grebe_graph_verify(g, &o, &n_errors, &err);
     grebe_graph_close(g);

@@ -176,9 +176,10 @@ GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_set_values(const grebe_graph
 /**
  * Verify an opened data set: lists ascend, ids are in range, types are sorted in each list, checksums, files of features and sets.
  *
- * @param options  Borrowed; on_problem is called with all that is found. NULL: nothing is told.
+ * @param options  Borrowed; on_problem is called with all that is found, on the caller's thread, in the same order for any number of
+ *                 threads. NULL: nothing is told.
  * @param n_errors Written. May be NULL.
- * @return GREBE_OK, whatever was found; GREBE_EIO; GREBE_ENOMEM.
+ * @return GREBE_OK, whatever was found; GREBE_EINVAL; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_options *options, size_t *n_errors,
                                                           grebe_error *err);

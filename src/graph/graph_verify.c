@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opening a data set does not look at: the lists, the checksums, and every file that the metadata names. */
+/*
+ * What opening a data set does not look at: the lists, the checksums, and every file that the metadata names.
+ *
+ * Checksums and lists are looked at on many threads, which tell nothing: what is wrong is looked at again by the caller's, in order,
+ * so that the same is told for any number of threads.
+ */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "archive/archive.h"
+#include "base/checked.h"
+#include "base/pool.h"
 #include "graph/graph_dataset.h"
 #include "graph/graph_preprocess.h"
+
+enum { BLOCK_NODES = 4096 };
 
 struct verifying {
     const struct grebe_graph *g;
     grebe_graph_options options;
+    struct call call;
     size_t n_errors;
 };
 
@@ -33,6 +44,49 @@ static void tell(struct verifying *v, const char *file, const char *field, grebe
 
 /* ---- the graph ---- */
 
+static grebe_status run(const struct verifying *v, size_t n, pool_fn fn, void *arg, grebe_error *err)
+{
+    return parallel_for(v->call.threads > 1 ? v->g->ctx->pool : NULL, v->call.threads, n, fn, arg, v->call.cancel, err);
+}
+
+struct members {
+    const struct archive *zip;
+    bool *is_wrong; /* shape [zip->n] */
+};
+
+static grebe_status read_member(void *arg, size_t i, grebe_error *err)
+{
+    const struct members *x = arg;
+    struct region *content = NULL;
+    grebe_status st = archive_read(x->zip, i, UINT64_MAX, &content, err);
+    region_drop(content);
+    x->is_wrong[i] = st != GREBE_OK;
+    return st == GREBE_ENOMEM ? st : GREBE_OK;
+}
+
+static grebe_status verify_members(struct verifying *v, const char *path, const struct archive *zip, grebe_error *err)
+{
+    const grebe_allocator *a = v->g->ctx->a;
+    struct members x = { zip, mem_alloc_zero(a, zip->n * sizeof *x.is_wrong) };
+    if (x.is_wrong == NULL) {
+        return mem_fail(err, zip->n, "members of an archive");
+    }
+    grebe_status st = run(v, zip->n, read_member, &x, err);
+    for (size_t i = 0; i < zip->n && st == GREBE_OK; i++) {
+        grebe_error failed = GREBE_ERROR_INIT;
+        struct region *content = NULL;
+        grebe_status found = x.is_wrong[i] ? archive_read(zip, i, UINT64_MAX, &content, &failed) : GREBE_OK;
+        region_drop(content);
+        if (found == GREBE_ENOMEM) {
+            st = mem_fail(err, (size_t)zip->members[i].size, path);
+        } else if (found != GREBE_OK) {
+            tell(v, path, zip->members[i].name, found, "%s", failed.message);
+        }
+    }
+    mem_free(a, x.is_wrong, zip->n * sizeof *x.is_wrong);
+    return st;
+}
+
 static grebe_status verify_checksums(struct verifying *v, const char *path, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -44,20 +98,7 @@ static grebe_status verify_checksums(struct verifying *v, const char *path, greb
     GREBE_TRY(io_open(store, path, &file, err));
     GREBE_TRY(file->ops->map(file, &map, err));
     GREBE_TRY(archive_open(v->g->ctx->a, map, &zip, err));
-    for (size_t i = 0; i < zip->n; i++) {
-        struct region *content = NULL;
-        grebe_error failed = GREBE_ERROR_INIT;
-        st = archive_read(zip, i, UINT64_MAX, &content, &failed);
-        region_drop(content);
-        if (st == GREBE_ENOMEM) {
-            *err = failed;
-            goto out;
-        }
-        if (st != GREBE_OK) {
-            tell(v, path, zip->members[i].name, st, "%s", failed.message);
-        }
-    }
-    st = GREBE_OK;
+    GREBE_TRY(verify_members(v, path, zip, err));
 out:
     archive_free(zip);
     region_drop(map);
@@ -117,22 +158,65 @@ static bool verify_list(struct verifying *v, const char *path, int64_t node, int
     return true;
 }
 
-static void verify_lists(struct verifying *v, const char *path)
+/* The lists of a block of nodes; false: told, and enough. */
+static bool verify_block(struct verifying *v, const char *path, size_t block)
 {
     const struct graph_csc *c = &v->g->csc;
-    int64_t begin = 0;
-    for (int64_t i = 0; i < c->n_nodes; i++) {
+    int64_t first = (int64_t)block * BLOCK_NODES, last = min_i64(first + BLOCK_NODES, c->n_nodes);
+    int64_t begin = first == 0 ? 0 : graph_id(&c->indptr, first);
+    if (begin < 0 || begin > c->n_edges) {
+        return false; /* a block before it ends there, so that nothing of this one is told */
+    }
+    for (int64_t i = first; i < last; i++) {
         int64_t end = graph_id(&c->indptr, i + 1);
         if (end < begin || end > c->n_edges) {
             tell(v, path, "indptr", GREBE_ECORRUPT, "node %lld: its list ends at %lld, begins at %lld of %lld edges",
                  (long long)i, (long long)end, (long long)begin, (long long)c->n_edges);
-            return;
+            return false;
         }
         if (!verify_list(v, path, i, begin, end)) {
-            return;
+            return false;
         }
         begin = end;
     }
+    return true;
+}
+
+struct blocks {
+    const struct verifying *v;
+    const char *path;
+    atomic_size_t first_wrong; /* SIZE_MAX: none */
+};
+
+static grebe_status look_at_block(void *arg, size_t i, grebe_error *err)
+{
+    struct blocks *x = arg;
+    struct verifying quiet = { .g = x->v->g };
+    if (verify_block(&quiet, x->path, i)) {
+        return GREBE_OK;
+    }
+    size_t first = atomic_load_explicit(&x->first_wrong, memory_order_relaxed);
+    while (i < first && !atomic_compare_exchange_weak_explicit(&x->first_wrong, &first, i, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return GREBE_FAIL(err, GREBE_ECORRUPT, "lists from node %zu", i * BLOCK_NODES); /* no block behind it need be begun */
+}
+
+/* The first problem of the lists: what stands behind it may mean nothing. */
+static grebe_status verify_lists(struct verifying *v, const char *path, grebe_error *err)
+{
+    struct blocks x = { .v = v, .path = path };
+    atomic_init(&x.first_wrong, SIZE_MAX);
+    grebe_error found = GREBE_ERROR_INIT;
+    grebe_status st = run(v, (size_t)((v->g->csc.n_nodes + BLOCK_NODES - 1) / BLOCK_NODES), look_at_block, &x, &found);
+    size_t first = atomic_load_explicit(&x.first_wrong, memory_order_relaxed);
+    if (st == GREBE_ECORRUPT) {
+        verify_block(v, path, first);
+        return GREBE_OK;
+    }
+    if (st != GREBE_OK && err != NULL) {
+        *err = found;
+    }
+    return st;
 }
 
 /* ---- files ---- */
@@ -218,12 +302,15 @@ grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_opti
         return mem_fail(err, bytes, "counts of edges");
     }
     GREBE_TRY(graph_options_resolve(options, &v.options, err));
+    v.call = call_options_resolve(graph->ctx, v.options.call);
     if (c->ctx != NULL) {
         GREBE_TRY(verify_checksums(&v, graph->path, err));
-        verify_lists(&v, graph->path);
+        GREBE_TRY(verify_lists(&v, graph->path, err));
         grebe_graph_num_edges(graph, edges);
     }
+    GREBE_TRY(call_check(&v.call, err));
     verify_features(&v, edges);
+    GREBE_TRY(call_check(&v.call, err));
     verify_sets(&v);
     if (n_errors != NULL) {
         *n_errors = v.n_errors;
