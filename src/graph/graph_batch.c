@@ -92,6 +92,7 @@ void graph_scratch_free(struct graph_scratch *s)
         graph_array_release(a, &s->columns);
         graph_array_release(a, &s->column_times);
         graph_array_release(a, &s->cursors);
+        graph_array_release(a, &s->types);
         mem_free(a, s, sizeof *s);
     }
 }

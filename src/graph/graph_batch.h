@@ -41,6 +41,7 @@ struct graph_scratch {
     struct graph_merge merge;
     struct graph_picks picks;
     struct graph_array columns, column_times, cursors;
+    struct graph_array types; /* uint32, of each pick */
 };
 
 /** How the layers of a batch are sampled. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/graph_random.h"
+#include "graph/graph_split.h"
 #include "graph/graph_stages.h"
 #include "graph/graph_types.h"
 
@@ -84,76 +85,6 @@ static grebe_status gather_columns(struct hop *h, grebe_error *err)
     }
     h->columns = h->s->columns.v;
     h->column_times = has_times ? h->s->column_times.v : NULL;
-out:
-    return st;
-}
-
-static void swap_arrays(struct graph_array *a, struct graph_array *b)
-{
-    struct graph_array t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Columns and edges of one type of nodes to the relations that lead to it. */
-static grebe_status split_columns(struct hop *h, size_t type, int64_t first, grebe_error *err)
-{
-    const struct graph_csc *g = h->b->g;
-    const struct graph_picks *picks = &h->s->picks;
-    struct graph_relation *relations = h->layer->relations;
-    int64_t n = h->layer->n_columns[type];
-    for (int64_t c = 0; c < n; c++) {
-        for (int64_t i = picks->offsets.v[first + c]; i < picks->offsets.v[first + c + 1]; i++) {
-            int64_t edge = picks->edges.v[i], edge_type = graph_edge_type_at(g, edge);
-            if (edge_type < 0 || (size_t)edge_type >= g->n_edge_types || graph_edge_target_type(g, (size_t)edge_type) != type) {
-                return GREBE_FAIL(err, GREBE_ECORRUPT, "edge %lld of the graph has type %lld, which does not lead to \"%s\"",
-                                  (long long)edge, (long long)edge_type, g->node_types[type]);
-            }
-            relations[edge_type].edges.v[relations[edge_type].edges.n++] = edge;
-        }
-        for (size_t r = 0; r < g->n_edge_types; r++) {
-            if (graph_edge_target_type(g, r) == type) {
-                relations[r].indptr.v[c + 1] = relations[r].edges.n;
-            }
-        }
-    }
-    return GREBE_OK;
-}
-
-/* What was picked, by type of edge. */
-static grebe_status split_types(struct hop *h, grebe_error *err)
-{
-    const struct graph_csc *g = h->b->g;
-    const grebe_allocator *a = g->ctx->a;
-    struct graph_picks *picks = &h->s->picks;
-    struct graph_relation *relations = h->layer->relations;
-    grebe_status st = GREBE_OK;
-    if (g->n_node_types == 0) {
-        swap_arrays(&picks->offsets, &relations[0].indptr);
-        swap_arrays(&picks->edges, &relations[0].edges);
-        return GREBE_OK;
-    }
-    GREBE_TRY(graph_array_room(a, &h->s->cursors, (int64_t)g->n_edge_types, err));
-    memset(h->s->cursors.v, 0, g->n_edge_types * sizeof(int64_t));
-    for (int64_t i = 0; i < picks->edges.n; i++) {
-        int64_t type = graph_edge_type_at(g, picks->edges.v[i]);
-        if (type >= 0 && (size_t)type < g->n_edge_types) {
-            h->s->cursors.v[type]++;
-        }
-    }
-    for (size_t r = 0; r < g->n_edge_types; r++) {
-        int64_t n = h->layer->n_columns[graph_edge_target_type(g, r)];
-        GREBE_TRY(graph_array_room(a, &relations[r].indptr, n + 1, err));
-        GREBE_TRY(graph_array_room(a, &relations[r].edges, h->s->cursors.v[r], err));
-        relations[r].indptr.n = n + 1;
-        relations[r].indptr.v[0] = 0;
-        relations[r].edges.n = 0;
-    }
-    int64_t first = 0;
-    for (size_t t = 0; t < g->n_node_types; t++) {
-        GREBE_TRY(split_columns(h, t, first, err));
-        first += h->layer->n_columns[t];
-    }
 out:
     return st;
 }
@@ -301,7 +232,7 @@ static grebe_status sample_hop(struct hop *h, const struct graph_sampling *how, 
     grebe_status st;
     GREBE_TRY(gather_columns(h, err));
     GREBE_TRY(graph_sample(g, h->columns, h->column_times, h->n_columns, how, threads, &h->s->picks, err));
-    GREBE_TRY(split_types(h, err));
+    GREBE_TRY(graph_split_types(h->s, h->layer, threads, err));
     for (size_t r = 0; r < h->b->n_edge_types; r++) {
         GREBE_TRY(reach_sources(h, r, edge_ids, threads, err));
         if (h->hops->keeps_duplicates) {

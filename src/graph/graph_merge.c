@@ -101,6 +101,16 @@ static grebe_status add_rows(const struct merging *x, const grebe_allocator *a, 
     return st;
 }
 
+/* All bits for 1, none for 0. */
+static int64_t mask_of(uint64_t bit) { return (int64_t)(0 - bit); }
+
+static void append(int64_t *rows, const uint32_t *nodes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        rows[i] = nodes[i];
+    }
+}
+
 /* Without a branch on what is new, as in graph_map_rows(). */
 static grebe_status place_block(void *arg, size_t block, grebe_error *err)
 {
@@ -116,8 +126,9 @@ static grebe_status place_block(void *arg, size_t block, grebe_error *err)
     }
     for (int64_t i = 0; i < n; i++) {
         uint32_t node = (uint32_t)nodes[i], at = ends[shard_of(node)]++, row = first_row + n_new;
-        int64_t code = entries[at], first = code - n_before, is_row = first >> 63; /* all bits, or none */
-        int64_t differs = first - begin - at, is_new = ~(differs | -differs) >> 63;
+        int64_t code = entries[at], first = code - n_before, is_row = mask_of((uint64_t)first >> 63);
+        uint64_t differs = (uint64_t)(first - begin - at);
+        int64_t is_new = ~mask_of((differs | (0 - differs)) >> 63);
         int64_t known = (code & is_row) | (~first & ~is_row);
         fresh[n_new] = node;
         entries[at] = row; /* read by those that repeat the first alone */
@@ -125,9 +136,7 @@ static grebe_status place_block(void *arg, size_t block, grebe_error *err)
         n_new -= (uint32_t)is_new;
     }
     int64_t *rows = x->rows->v + first_row;
-    for (uint32_t i = 0; i < n_new; i++) {
-        rows[i] = fresh[i];
-    }
+    append(rows, fresh, n_new);
     if (!x->is_last) {
         graph_map_put(x->map, rows, n_new, first_row);
     }
@@ -141,7 +150,7 @@ static grebe_status repeat_block(void *arg, size_t block, grebe_error *err)
     int64_t begin = (int64_t)block * GRAPH_MERGE_BLOCK, n = min_i64(GRAPH_MERGE_BLOCK, x->n - begin), *nodes = x->nodes + begin;
     (void)err;
     for (int64_t i = 0; i < n; i++) {
-        int64_t is_repeated = nodes[i] >> 63; /* all bits, or none */
+        int64_t is_repeated = mask_of((uint64_t)nodes[i] >> 63);
         int64_t row = entries[~nodes[i] & is_repeated];
         nodes[i] ^= (nodes[i] ^ row) & is_repeated;
     }

@@ -274,6 +274,46 @@ static void test_graph_batch__many_duplicates__the_same_on_any_threads(void **st
     }
 }
 
+/* The first edge in the order of the columns is the one that is named. */
+static void test_graph_batch__types_that_lead_elsewhere__the_first_is_named(void **state)
+{
+    struct graph *x = graph_new(2, true);
+    (void)state;
+    for (int64_t v = 0; v < GRAPH_NODES; v += 37) {
+        x->types[v * DEGREE + 5] = v % 2 == 0 ? 77 : v >= FIRST_TYPE ? 1 : 2;
+    }
+    for (size_t t = 0; t < 4; t++) {
+        struct graph_batch *b;
+        struct graph_scratch *s;
+        char first[64];
+        int64_t seeds[SEEDS], all = -1;
+        struct graph_hops hops = { .n_layers = 1, .hop = { .fanouts = &all, .n_fanouts = 1 } };
+        assert_ok(graph_batch_new(&x->g, &b, &err));
+        assert_ok(graph_scratch_new(&x->g, &s, &err));
+        for (int is_second = 0; is_second < 2; is_second++) { /* first seeds whose lists are right */
+            graph_batch_begin(b, s);
+            for (int64_t i = 0; i < SEEDS; i++) {
+                seeds[i] = is_second ? i * 13 : 1 + i % 270 * 37;
+            }
+            assert_ok(graph_batch_add(b, s, 0, seeds, NULL, is_second ? 0 : SEEDS, false, NULL, &err));
+            assert_ok(graph_batch_add(b, s, 1, seeds, NULL, is_second ? SEEDS : 0, false, NULL, &err));
+            if (!is_second) {
+                assert_ok(graph_batch_sample(b, s, &hops, all_threads[t], &err));
+                continue;
+            }
+            int64_t at = 0;
+            while ((FIRST_TYPE + seeds[at]) % 37 != 0) {
+                at++;
+            }
+            snprintf(first, sizeof first, "edge %d of the graph has type", (int)((FIRST_TYPE + seeds[at]) * DEGREE + 5));
+            assert_fails(graph_batch_sample(b, s, &hops, all_threads[t], &err), GREBE_ECORRUPT, first);
+        }
+        graph_batch_free(b);
+        graph_scratch_free(s);
+    }
+    free(x);
+}
+
 /* Allocations are made by the thread that samples. */
 static void test_graph_batch__allocations_fail_on_many_threads__no_leak(void **state)
 {
@@ -311,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_graph_merge__allocations_fail__next_batch_is_right),
         cmocka_unit_test(test_graph_merge_pays__few_threads_or_edges__no),
         cmocka_unit_test(test_graph_batch__many_duplicates__the_same_on_any_threads),
+        cmocka_unit_test(test_graph_batch__types_that_lead_elsewhere__the_first_is_named),
         cmocka_unit_test(test_graph_batch__allocations_fail_on_many_threads__no_leak),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
