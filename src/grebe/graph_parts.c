@@ -91,7 +91,7 @@ grebe_status graph_part_find(const grebe_graph *g, const char *path, const char 
         }
         if (len + strlen(name) + 6 < sizeof known) {
             len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", k == 0 ? "" : ", ", name);
-        } else if (known[len - 1] != '.') {
+        } else if (len == 0 || known[len - 1] != '.') { /* the first may be too long */
             len += (size_t)snprintf(known + len, sizeof known - len, " ...");
         }
     }
