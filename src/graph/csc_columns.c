@@ -16,18 +16,21 @@ bool csc_attribute_is_first(const struct graph_metadata *m, size_t attribute)
     return true;
 }
 
-/* The entry of the same name for a type. NULL: none. */
-static const struct graph_feature_spec *find_part(const struct graph_metadata *m, const struct graph_feature_spec *f,
-                                                  const char *type)
+/* The entries of the same name by type of nodes or edges, the first of each; NULL: none. */
+static void find_parts(const struct graph_metadata *m, const struct graph_feature_spec *f, const struct graph_feature_spec **by_type)
 {
-    for (size_t i = 0; i < m->n_attributes; i++) {
+    const bool is_node = f->domain == GRAPH_NODE;
+    for (size_t i = m->n_attributes; i-- > 0;) {
         const struct graph_feature_spec *g = &m->attributes[i];
-        bool is_same_type = type == NULL ? g->type == NULL : g->type != NULL && strcmp(g->type, type) == 0;
-        if (g->domain == f->domain && strcmp(g->name, f->name) == 0 && is_same_type) {
-            return g;
+        if (g->domain != f->domain || strcmp(g->name, f->name) != 0) {
+            continue;
+        }
+        size_t n = is_node ? m->n_nodes : m->n_edges;
+        size_t type = g->type == NULL ? (m->is_homogeneous ? 0 : n) : is_node ? graph_node_type_find(m, g->type) : graph_edge_type_find(m, g->type);
+        if (type < n) {
+            by_type[type] = g;
         }
     }
-    return NULL;
 }
 
 /* Values one after another, little endian: of the file where they lie so, else a copy. */
@@ -63,13 +66,16 @@ grebe_status csc_column_open(struct csc_build *b, size_t attribute, struct csc_c
     *n_parts = 0;
     out->parts = arena_array(&m->arena, n, sizeof *out->parts);
     out->copies = arena_array(&m->arena, n, sizeof *out->copies);
-    if (out->parts == NULL || out->copies == NULL) {
+    const struct graph_feature_spec **by_type = arena_array(&m->arena, n, sizeof *by_type);
+    if (out->parts == NULL || out->copies == NULL || by_type == NULL) {
         return mem_fail(err, n * sizeof *out->parts, m->shown);
     }
+    find_parts(m, f, by_type);
     for (size_t i = 0; i < n; i++) {
-        const char *type = is_node ? m->nodes[b->node_order[i]].type : m->edges[b->edge_order[i]].type;
+        const size_t place = is_node ? b->node_order[i] : b->edge_order[i];
+        const char *type = is_node ? m->nodes[place].type : m->edges[place].type;
         int64_t rows = is_node ? m->nodes[b->node_order[i]].num : b->edges_of[i];
-        const struct graph_feature_spec *g = find_part(m, f, type);
+        const struct graph_feature_spec *g = by_type[place];
         struct tensor *t = &out->parts[i];
         if (g == NULL) {
             st = GREBE_FAIL(err, GREBE_ESCHEMA, "attribute %s is missing for type %s", f->name,

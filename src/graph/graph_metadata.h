@@ -41,12 +41,15 @@ struct graph_node_spec {
     const struct yaml_tree *at;
 };
 
+struct graph_feature_spec;
+
 struct graph_edge_spec {
     const char *type;
     size_t source, destination; /* of `nodes` */
     struct graph_file file;
     int64_t n_edges; /* -1: not known before the file was read */
     const struct yaml_tree *at;
+    const struct graph_feature_spec *features; /* attributes and features of this type, by next_of_edge; NULL: none */
 };
 
 /** An item of feature_data: rows of nodes or edges. */
@@ -59,6 +62,7 @@ struct graph_feature_spec {
     const struct yaml_tree *extra; /* map: keys with a meaning for the user alone */
     bool is_bfloat16;              /* kept as 16 bits, which npy has no name for */
     int64_t n_rows;                /* -1: not known */
+    const struct graph_feature_spec *next_of_edge;
 };
 
 struct graph_set_item {

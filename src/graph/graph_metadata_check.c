@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/context_internal.h"
+#include "graph/graph_attribute_keys.h"
 #include "graph/graph_edges_parquet.h"
 #include "graph/graph_metadata.h"
 
@@ -193,13 +195,8 @@ static grebe_status check_row_count(struct graph_metadata *m, const struct graph
 grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    const char *type = m->edges[edge].type;
-    for (size_t i = 0; i < m->n_attributes + m->n_features && st == GREBE_OK; i++) {
-        const struct graph_feature_spec *f =
-            i < m->n_attributes ? &m->attributes[i] : &m->features[i - m->n_attributes];
-        if (f->domain == GRAPH_EDGE && (type == NULL || (f->type != NULL && strcmp(type, f->type) == 0))) {
-            st = check_row_count(m, f, err);
-        }
+    for (const struct graph_feature_spec *f = m->edges[edge].features; f != NULL && st == GREBE_OK; f = f->next_of_edge) {
+        st = check_row_count(m, f, err);
     }
     return st;
 }
@@ -211,64 +208,60 @@ static bool is_same_row(const struct tensor *x, const struct tensor *y)
            (x->rank < 2 || memcmp(x->shape + 1, y->shape + 1, (x->rank - 1) * sizeof x->shape[0]) == 0);
 }
 
-static grebe_status check_attribute(struct graph_metadata *m, size_t i, struct tensor *rows, const struct tensor *t,
-                                    grebe_error *err)
+/* rows: headers of those that are the first of their name. */
+static grebe_status check_attribute(struct graph_metadata *m, struct graph_attribute_keys *keys, size_t i, const struct tensor **rows,
+                                    const struct tensor *t, grebe_error *err)
 {
     const struct graph_feature_spec *f = &m->attributes[i];
     char message[600];
-    rows[i] = *t;
-    rows[i].region = NULL;
     if (t->type == ARRAY_U16 || t->type == ARRAY_U32 || t->type == ARRAY_U64) {
         snprintf(message, sizeof message,
                  "%.300s: attributes of the graph may not be %s, which torch files have no storage for", f->file.path,
                  tensor_type_name(t->type));
         return graph_problem_add_file(m, &f->file, GREBE_EUNSUPPORTED, message, err);
     }
-    for (size_t k = 0; k < i; k++) {
-        const struct graph_feature_spec *g = &m->attributes[k];
-        if (f->name != NULL && g->name != NULL && f->domain == g->domain && strcmp(f->name, g->name) == 0 &&
-            rows[k].rank > 0) {
-            if (!is_same_row(&rows[k], t)) {
-                snprintf(message, sizeof message,
-                         "%.300s: type or shape differs from that of %.200s, which has the same name", f->file.path,
-                         g->file.path);
-                return graph_problem_add_file(m, &f->file, GREBE_ESCHEMA, message, err);
-            }
-            break;
-        }
+    grebe_status st = GREBE_OK;
+    size_t first = i;
+    GREBE_TRY(f->name == NULL ? GREBE_OK : graph_attribute_keys_find_name(keys, f->domain, f->name, &first, err));
+    if (first == i) { /* what those of the same name are compared with */
+        struct tensor *shape = arena_alloc(&m->arena, sizeof *shape);
+        GREBE_TRY(shape != NULL ? GREBE_OK : mem_fail(err, sizeof *shape, m->shown));
+        *shape = *t;
+        shape->region = NULL;
+        shape->data = NULL;
+        rows[i] = shape;
+    } else if (rows[first] != NULL && !is_same_row(rows[first], t)) {
+        snprintf(message, sizeof message, "%.300s: type or shape differs from that of %.200s, which has the same name", f->file.path,
+                 m->attributes[first].file.path);
+        st = graph_problem_add_file(m, &f->file, GREBE_ESCHEMA, message, err);
     }
-    return GREBE_OK;
+out:
+    return st;
 }
 
 /* In a typed graph an attribute stands in one array for all types. */
-static grebe_status check_coverage(struct graph_metadata *m, size_t i, grebe_error *err)
+static grebe_status check_coverage(struct graph_metadata *m, struct graph_attribute_keys *keys, size_t i, grebe_error *err)
 {
     const struct graph_feature_spec *f = &m->attributes[i];
     grebe_status st = GREBE_OK;
+    size_t place = i;
     if (m->is_homogeneous || f->name == NULL || f->domain == GRAPH_WHOLE) {
         return GREBE_OK;
     }
-    for (size_t k = 0; k < i; k++) {
-        if (m->attributes[k].name != NULL && m->attributes[k].domain == f->domain &&
-            strcmp(m->attributes[k].name, f->name) == 0) {
-            return GREBE_OK; /* the first one tells */
-        }
-    }
-    size_t n = f->domain == GRAPH_NODE ? m->n_nodes : m->n_edges;
-    for (size_t t = 0; t < n && st == GREBE_OK; t++) {
+    GREBE_TRY(graph_attribute_keys_find_name(keys, f->domain, f->name, &place, err));
+    size_t n = place < i ? 0 : f->domain == GRAPH_NODE ? m->n_nodes : m->n_edges; /* the first one tells */
+    for (size_t t = 0; t < n; t++) {
         const char *type = f->domain == GRAPH_NODE ? m->nodes[t].type : m->edges[t].type;
-        bool is_there = type == NULL;
-        for (size_t k = i; k < m->n_attributes && !is_there; k++) {
-            const struct graph_feature_spec *g = &m->attributes[k];
-            is_there = g->domain == f->domain && g->name != NULL && g->type != NULL && strcmp(g->name, f->name) == 0 &&
-                       strcmp(g->type, type) == 0;
+        if (type == NULL) {
+            continue;
         }
-        if (!is_there) {
-            st = graph_problem_add(m, f->item, f->file.field, true, GREBE_ESCHEMA, err,
-                                   "attribute %s is missing for %s type %s", f->name,
-                                   f->domain == GRAPH_NODE ? "node" : "edge", type);
+        GREBE_TRY(graph_attribute_keys_find(keys, f->domain, type, f->name, &place, err));
+        if (place == SIZE_MAX) {
+            GREBE_TRY(graph_problem_add(m, f->item, f->file.field, true, GREBE_ESCHEMA, err, "attribute %s is missing for %s type %s",
+                                        f->name, f->domain == GRAPH_NODE ? "node" : "edge", type));
         }
     }
+out:
     return st;
 }
 
@@ -331,12 +324,18 @@ static grebe_status check_set(struct graph_metadata *m, const struct graph_set_s
 grebe_status graph_metadata_check_files(struct graph_metadata *m, bool allow_row_mismatch, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
+    struct graph_attribute_keys keys = { 0 };
+    const struct tensor **rows = arena_array(&m->arena, m->n_attributes, sizeof *rows);
+    if (rows == NULL) {
+        return mem_fail(err, m->n_attributes * sizeof *rows, m->shown);
+    }
     for (size_t i = 0; i < m->n_edges; i++) {
         GREBE_TRY(check_edges(m, &m->edges[i], err));
     }
-    struct tensor *rows = arena_array(&m->arena, m->n_attributes, sizeof *rows);
-    if (rows == NULL) {
-        return mem_fail(err, m->n_attributes * sizeof *rows, m->shown);
+    GREBE_TRY(graph_attribute_keys_new(m->ctx->a, m->n_attributes, &keys, err));
+    for (size_t i = 0; i < m->n_attributes; i++) {
+        size_t first;
+        GREBE_TRY(graph_attribute_keys_add(&keys, &m->attributes[i], i, &first, err));
     }
     for (size_t i = 0; i < m->n_attributes + m->n_features; i++) {
         bool is_attribute = i < m->n_attributes, is_open = false;
@@ -344,11 +343,11 @@ grebe_status graph_metadata_check_files(struct graph_metadata *m, bool allow_row
         struct tensor t = { 0 };
         st = check_feature(m, f, allow_row_mismatch && !is_attribute, &t, &is_open, err);
         if (st == GREBE_OK && is_open && is_attribute) {
-            st = check_attribute(m, i, rows, &t, err);
+            st = check_attribute(m, &keys, i, rows, &t, err);
         }
         tensor_release(&t);
         if (st == GREBE_OK && is_attribute) {
-            st = check_coverage(m, i, err);
+            st = check_coverage(m, &keys, i, err);
         }
         GREBE_TRY(st);
     }
@@ -360,5 +359,6 @@ grebe_status graph_metadata_check_files(struct graph_metadata *m, bool allow_row
         }
     }
 out:
+    graph_attribute_keys_release(&keys);
     return st;
 }

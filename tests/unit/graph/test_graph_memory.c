@@ -25,6 +25,8 @@ static const struct {
     { "edges by alias", "x: &a {format: csv, path: e.csv, type: 'a:b:a'}\ngraph:\n  nodes: [{num: 1, type: a}]\n  edges: [", "*a,", "]\n" },
     { "empty edges", "graph:\n  nodes: [{num: 1}]\n  edges: [", "{},", "]\n" },
     { "features by alias", "x: &a {domain: node, name: f, format: numpy, path: f}\n" GRAPH "feature_data: [", "*a,", "]\n" },
+    { "attributes by alias", "x: &a {domain: node, name: f, format: numpy, path: x.npy}\ngraph:\n  nodes: [{num: 1}]\n"
+      "  edges: [{format: csv, path: e.csv}]\n  feature_data: [", "*a,", "]\n" },
     { "empty features", GRAPH "feature_data: [", "{},", "]\n" },
     { "extra fields by alias", "x: &a {a: 1, b: 2, c: 3, d: 4}\n" GRAPH "feature_data: [", "{extra_fields: *a},", "]\n" },
     { "tasks by alias", "x: &a {train_set: []}\n" GRAPH "tasks: [", "*a,", "]\n" },
@@ -39,6 +41,9 @@ static const struct {
     { "one long plain text", GRAPH "dataset_name: ", "aaaaaaaa", "\n" },
     { "levels", GRAPH "y: ", "[", "\n" },
 };
+
+/* One float64. */
+static const char npy[] = "\x93NUMPY\x01\0\x38\0{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}\n" "\0\0\0\0\0\0\0\0";
 
 /* For the work of f under an allocator that counts. */
 static size_t largest_of(struct fixture *f, void (*work)(struct fixture *f))
@@ -81,7 +86,10 @@ static size_t put_text(const char *folder, const char *name, const char *begin, 
 static void test_check__bombs_of_yaml__no_piece_above_four_times_the_file(void **state)
 {
     struct fixture *f = *state;
+    char path[600];
     put_text(f->folder, "e.csv", "", "0,0\n", "");
+    snprintf(path, sizeof path, "%s/x.npy", f->folder);
+    test_write_file(path, npy, sizeof npy - 1);
     for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
         size_t len = put_text(f->folder, "metadata.yaml", bombs[i].begin, bombs[i].again, bombs[i].end), most = largest_of(f, check);
         if (most > 4 * len + ARENA_BLOCK_MAX) {

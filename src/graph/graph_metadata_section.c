@@ -8,7 +8,7 @@
 #include "graph/graph_metadata_internal.h"
 #include "io/io.h"
 
-grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_error *err, const char *fmt, ...)
+grebe_status graph_section_fail(const struct graph_section *map, const char *key, grebe_error *err, const char *fmt, ...)
 {
     char message[600], field[200];
     va_list args;
@@ -23,7 +23,7 @@ grebe_status graph_map_fail(const struct graph_map *map, const char *key, grebe_
 
 static const char *const kinds[] = { "nothing", "a truth value", "an integer", "a number", "a text", "a list or map" };
 
-grebe_status graph_map_text(const struct graph_map *map, const char *key, bool is_required, const char **out,
+grebe_status graph_section_text(const struct graph_section *map, const char *key, bool is_required, const char **out,
                             grebe_error *err)
 {
     const struct yaml_tree *v = yaml_tree_get(map->tree, key);
@@ -31,10 +31,10 @@ grebe_status graph_map_text(const struct graph_map *map, const char *key, bool i
     char field[200];
     *out = NULL;
     if (v == NULL || x.kind == GRAPH_YAML_NULL) {
-        return is_required ? graph_map_fail(map, key, err, "%s is required", key) : GREBE_OK;
+        return is_required ? graph_section_fail(map, key, err, "%s is required", key) : GREBE_OK;
     }
     if (x.kind == GRAPH_YAML_OTHER || strlen(v->text) != v->n) {
-        return graph_map_fail(map, key, err, "expected a text, found %s",
+        return graph_section_fail(map, key, err, "expected a text, found %s",
                               x.kind == GRAPH_YAML_OTHER ? yaml_tree_type_name(v) : "a NUL");
     }
     *out = v->text;
@@ -51,7 +51,7 @@ grebe_status graph_map_text(const struct graph_map *map, const char *key, bool i
                                    kinds[x.kind], v->text);
 }
 
-grebe_status graph_map_list(const struct graph_map *map, const char *key, size_t entry_bytes, const struct yaml_tree **list,
+grebe_status graph_section_list(const struct graph_section *map, const char *key, size_t entry_bytes, const struct yaml_tree **list,
                             size_t *n, void **entries, grebe_error *err)
 {
     struct graph_metadata *m = map->m;
@@ -60,9 +60,9 @@ grebe_status graph_map_list(const struct graph_map *map, const char *key, size_t
     *list = v;
     *n = 0;
     if (v != NULL && v->type != YAML_TREE_LIST && graph_yaml_scalar_of(v).kind != GRAPH_YAML_NULL) {
-        st = graph_map_fail(map, key, err, "expected a list, found a %s", yaml_tree_type_name(v));
+        st = graph_section_fail(map, key, err, "expected a list, found a %s", yaml_tree_type_name(v));
     } else if (v != NULL && v->type == YAML_TREE_LIST && v->n > (4 * m->text_bytes + ARENA_BLOCK_MAX) / entry_bytes) {
-        st = graph_map_fail(map, key, err, "%zu entries are more than a file of %zu bytes describes", v->n, m->text_bytes);
+        st = graph_section_fail(map, key, err, "%zu entries are more than a file of %zu bytes describes", v->n, m->text_bytes);
     } else if (v != NULL && v->type == YAML_TREE_LIST) {
         *n = v->n;
     }
@@ -70,18 +70,18 @@ grebe_status graph_map_list(const struct graph_map *map, const char *key, size_t
     return *entries != NULL || st != GREBE_OK ? st : mem_fail(err, *n * entry_bytes, m->shown);
 }
 
-grebe_status graph_map_item(const struct graph_map *map, const char *key, const struct yaml_tree *list, size_t i,
-                            struct graph_map *out, bool *is_map, grebe_error *err)
+grebe_status graph_section_item(const struct graph_section *map, const char *key, const struct yaml_tree *list, size_t i,
+                            struct graph_section *out, bool *is_map, grebe_error *err)
 {
     out->m = map->m;
     out->tree = list->items[i];
     snprintf(out->field, sizeof out->field, "%.90s%s%s[%zu]", map->field, map->field[0] != '\0' ? "." : "", key, i);
     *is_map = out->tree->type == YAML_TREE_MAP;
     return *is_map ? GREBE_OK
-                   : graph_map_fail(out, NULL, err, "expected a map, found a %s", yaml_tree_type_name(out->tree));
+                   : graph_section_fail(out, NULL, err, "expected a map, found a %s", yaml_tree_type_name(out->tree));
 }
 
-static grebe_status in_memory_of(const struct graph_map *map, bool *out, grebe_error *err)
+static grebe_status in_memory_of(const struct graph_section *map, bool *out, grebe_error *err)
 {
     const struct yaml_tree *v = yaml_tree_get(map->tree, "in_memory");
     struct graph_yaml_scalar x = graph_yaml_scalar_of(v);
@@ -99,7 +99,7 @@ static grebe_status in_memory_of(const struct graph_map *map, bool *out, grebe_e
     x = graph_yaml_scalar_of(&plain);
     *out = x.boolean;
     return x.kind == GRAPH_YAML_BOOL ? GREBE_OK
-                                     : graph_map_fail(map, "in_memory", err, "in_memory is true or false, found %s",
+                                     : graph_section_fail(map, "in_memory", err, "in_memory is true or false, found %s",
                                                       v->type == YAML_TREE_SCALAR ? v->text : yaml_tree_type_name(v));
 }
 
@@ -119,7 +119,7 @@ grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, con
     return st;
 }
 
-grebe_status graph_map_file(const struct graph_map *map, const char *const *formats, struct graph_file *out,
+grebe_status graph_section_file(const struct graph_section *map, const char *const *formats, struct graph_file *out,
                             grebe_error *err)
 {
     static const char *const all[] = { "numpy", "torch", "csv", "parquet", NULL };
@@ -132,8 +132,8 @@ grebe_status graph_map_file(const struct graph_map *map, const char *const *form
     if (out->field == NULL) {
         return mem_fail(err, strlen(map->field), map->field);
     }
-    GREBE_TRY(graph_map_text(map, "format", true, &format, err));
-    GREBE_TRY(graph_map_text(map, "path", true, &out->path, err));
+    GREBE_TRY(graph_section_text(map, "format", true, &format, err));
+    GREBE_TRY(graph_section_text(map, "path", true, &out->path, err));
     GREBE_TRY(in_memory_of(map, &out->is_in_memory, err));
     bool is_known = false;
     for (size_t i = 0; format != NULL && formats[i] != NULL; i++) {
@@ -143,11 +143,11 @@ grebe_status graph_map_file(const struct graph_map *map, const char *const *form
         out->format = strcmp(all[i], format) == 0 ? (enum graph_format)i : out->format;
     }
     if (format != NULL && !is_known) {
-        GREBE_TRY(graph_map_fail(map, "format", err, "expected %s or %s, found %s", formats[0], formats[1], format));
+        GREBE_TRY(graph_section_fail(map, "format", err, "expected %s or %s, found %s", formats[0], formats[1], format));
         out->path = NULL; /* nothing more is said of the file */
     }
     if (out->path != NULL && out->path[0] == '\0') {
-        GREBE_TRY(graph_map_fail(map, "path", err, "path is empty"));
+        GREBE_TRY(graph_section_fail(map, "path", err, "path is empty"));
         out->path = NULL;
     }
     if (out->path != NULL) {
@@ -194,7 +194,7 @@ static bool is_among(const char *const *known, const char *key)
     return false;
 }
 
-grebe_status graph_map_typos(const struct graph_map *map, const char *const *known, bool is_closed,
+grebe_status graph_section_typos(const struct graph_section *map, const char *const *known, bool is_closed,
                              const char *consequence, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -222,7 +222,7 @@ grebe_status graph_map_typos(const struct graph_map *map, const char *const *kno
     return st;
 }
 
-grebe_status graph_map_extra(const struct graph_map *map, const char *const *known, const struct yaml_tree **out,
+grebe_status graph_section_extra(const struct graph_section *map, const char *const *known, const struct yaml_tree **out,
                              grebe_error *err)
 {
     struct yaml_tree *extra = arena_alloc(&map->m->arena, sizeof *extra);
