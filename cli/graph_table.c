@@ -45,7 +45,7 @@ static const struct opt_spec init_options[] = {
     { "seeds", "COL,...", "columns of the seeds in tables of items (default: those of --src and --dst, else seeds)", 0 },
     { "labels", "COL", "column of the labels in tables of items (default labels)", 0 },
     { "task", "KEY=VALUE", "what the task is: name=, num_classes=, …; may be repeated", 0 },
-    { "force", NULL, "replace a metadata.yaml that is there", 0 },
+    { "force", NULL, "replace files that are there: metadata.yaml, copies in edges/ and sets/", 0 },
     { NULL, NULL, NULL, 0 },
 };
 

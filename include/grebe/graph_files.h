@@ -64,7 +64,7 @@ typedef struct grebe_graph_init_options {
     size_t n_sets;
     const grebe_graph_task_key *task_keys;
     size_t n_task_keys;  /**< 0 without sets */
-    bool is_replaced;    /**< a metadata.yaml that is there is replaced */
+    bool is_replaced;    /**< metadata.yaml and the copies of columns replace files that have their names */
     const grebe_call_options *call;
 } grebe_graph_init_options;
 #define GREBE_GRAPH_INIT_OPTIONS_INIT                                        \
@@ -74,13 +74,14 @@ typedef struct grebe_graph_init_options {
 
 /**
  * Write the metadata.yaml of files. All edges and seeds are read: for the numbers of nodes, and so that what grebe_graph_check() would
- * find is found here. Columns of a table are copied to edges/ and sets/ as npy; other files stay where they are.
+ * find is found here. Columns of a table are copied to edges/ and sets/ as npy (edges/2.npy: of the third file of edges); other files stay
+ * where they are. Files get their names when all has been read and found right; whatever fails before leaves nothing behind.
  *
  * @param dir     Folder of the data set; made if it is not there. Borrowed.
  * @param options Borrowed.
  * @param err     Details on failure; may be NULL.
- * @return GREBE_OK; GREBE_EEXISTS (metadata.yaml); GREBE_EINVAL; GREBE_ENOTFOUND (file, column); GREBE_ESCHEMA (types, numbers of
- *         rows); GREBE_ECORRUPT (edges, seeds, with file and line or row); GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
+ * @return GREBE_OK; GREBE_EEXISTS (metadata.yaml, the name of a copy); GREBE_EINVAL (also: a copy would replace a file that is given);
+ *         GREBE_ENOTFOUND (file, column); GREBE_ESCHEMA (types, numbers of rows); GREBE_ECORRUPT (edges, seeds, with file and line or row); GREBE_EUNSUPPORTED; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_graph_init_options *options,
                                                         grebe_error *err);

@@ -89,7 +89,7 @@ def init(path, edges, *, nodes=None, node_features=None, edge_features=None, edg
     train, validation, test: sets of the task, {"name" or "type:name": file} with names like seeds and labels; the type is of nodes, or of edges
     for seeds that are pairs. A file is npy or torch; (file, column) or (file, [column, column]) takes columns of any source. task: what else
     is said of it, {"name": …, "num_classes": …}.
-    force: replace a metadata.yaml. Returns its path; raises Exists, Corrupt (edges, with file and line or row), SchemaMismatch."""
+    force: replace files that are there (metadata.yaml, copies of columns). Returns the path of metadata.yaml; raises Exists, Corrupt (edges, with file and line or row), SchemaMismatch."""
     def files(found, n):
         return [(*_split_type(key, n), os.fspath(file)) for key, file in (found or {}).items()]
     def set_file(kind, key, file):

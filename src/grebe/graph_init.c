@@ -11,17 +11,6 @@
 
 /* ---- paths ---- */
 
-/* DIR/NAME. @param out In the arena. */
-static grebe_status join(struct graph_initing *k, const char *name, const char **out, grebe_error *err)
-{
-    struct buf b = BUF_INIT(k->ctx->a);
-    grebe_status st = path_join(&b, k->dir, name, err);
-    *out = st == GREBE_OK ? arena_str(&k->ar, (const char *)b.data, b.len) : NULL;
-    st = st == GREBE_OK && *out == NULL ? mem_fail(err, b.len, name) : st;
-    buf_release(&b);
-    return st;
-}
-
 /* The whole path of a folder, without a '/' at its end. */
 static grebe_status absolute_folder(const char *path, struct buf *dst, grebe_error *err)
 {
@@ -49,20 +38,6 @@ out:
     buf_release(&dir);
     buf_release(&file);
     return st;
-}
-
-grebe_status graph_init_place(struct graph_initing *k, const char *folder, size_t i, const char **path, const char **shown,
-                              grebe_error *err)
-{
-    char name[64];
-    grebe_status st = join(k, folder, path, err);
-    st = st == GREBE_OK ? io_make_folders(k->store, *path, false, err) : st;
-    if (st != GREBE_OK) {
-        return st;
-    }
-    snprintf(name, sizeof name, "%.30s/%zu.npy", folder, i);
-    *shown = arena_str(&k->ar, name, strlen(name));
-    return *shown != NULL ? join(k, name, path, err) : mem_fail(err, sizeof name, folder);
 }
 
 grebe_status graph_init_array(struct graph_initing *k, const char *path, const char **format, const char **shown, grebe_error *err)
@@ -179,7 +154,7 @@ static grebe_status place_edges(struct graph_initing *k, grebe_error *err)
     }
     for (size_t i = 0; i < o->n_edges; i++) {
         const grebe_graph_edge_file *e = &o->edges[i];
-        const char *path = NULL;
+        struct io_writer *file = NULL;
         if (e->source == NULL) {
             GREBE_TRY(edge_format(k, e->path, &k->edge_formats[i], err));
             GREBE_TRY(shown_path(k, e->path, &k->edge_paths[i], err));
@@ -187,8 +162,8 @@ static grebe_status place_edges(struct graph_initing *k, grebe_error *err)
         }
         const char *const ends[] = { e->source, e->target };
         k->edge_formats[i] = "numpy";
-        GREBE_TRY(graph_init_place(k, "edges", i, &path, &k->edge_paths[i], err));
-        GREBE_TRY(graph_init_columns(k, e->path, ends, 2, false, path, err));
+        GREBE_TRY(graph_init_draft(k, "edges", i, &k->edge_paths[i], &file, err));
+        GREBE_TRY(graph_init_columns(k, e->path, ends, 2, false, file, err));
     }
 out:
     return st;
@@ -342,6 +317,30 @@ out:
     return st;
 }
 
+static void use_draft(const struct graph_initing *k, struct graph_file *f)
+{
+    const char *draft = f->path != NULL ? graph_init_draft_of(k, f->path) : NULL;
+    f->real_path = draft != NULL ? draft : f->real_path;
+}
+
+/* Files that have no names yet are read where they are, and told by the names that they will have. */
+static void read_drafts(const struct graph_initing *k, struct graph_metadata *m)
+{
+    for (size_t i = 0; i < m->n_edges; i++) {
+        use_draft(k, &m->edges[i].file);
+    }
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
+            for (size_t p = 0; p < m->tasks[i].n_sets[kind]; p++) {
+                const struct graph_set_spec *s = &m->tasks[i].sets[kind][p];
+                for (size_t x = 0; x < s->n_items; x++) {
+                    use_draft(k, &s->items[x].file);
+                }
+            }
+        }
+    }
+}
+
 /* A draft with the numbers that are given, read as any metadata is: so what is wrong has the words of a check of `path`. */
 static grebe_status count_nodes(struct graph_initing *k, const char *path, grebe_error *err)
 {
@@ -353,12 +352,13 @@ static grebe_status count_nodes(struct graph_initing *k, const char *path, grebe
     bool is_written = false;
     GREBE_TRY(context_uuid(k->ctx, uuid, err));
     snprintf(name, sizeof name, ".metadata.yaml.tmp-%.8s", uuid);
-    GREBE_TRY(join(k, name, &draft, err));
+    GREBE_TRY(graph_init_join(k, name, &draft, err));
     GREBE_TRY(print_metadata(k, &text, err));
     GREBE_TRY(write_text(k, draft, &text, false, err));
     is_written = true;
     GREBE_TRY(graph_metadata_read(k->ctx, draft, k->dir, GRAPH_RAW, false, &m, err));
     m->shown = path;
+    read_drafts(k, m);
     GREBE_TRY(graph_problems_status(m, err));
     GREBE_TRY(count_all(k, m, err));
 out:
@@ -426,19 +426,22 @@ grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_g
         k.options.name = path_base_name(buf_text(&absolute));
     }
     GREBE_TRY(io_local_new(ctx, &k.store, err));
-    GREBE_TRY(join(&k, "metadata.yaml", &path, err));
+    GREBE_TRY(graph_init_join(&k, "metadata.yaml", &path, err));
     if (!k.options.is_replaced && io_stat(k.store, path, &info, NULL) == GREBE_OK) {
         st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: is there already", path);
         goto out;
     }
     GREBE_TRY(list_nodes(&k, err));
-    GREBE_TRY(io_make_folders(k.store, dir, false, err));
+    GREBE_TRY(graph_init_folder(&k, dir, err));
     GREBE_TRY(place_edges(&k, err));
     GREBE_TRY(graph_init_place_sets(&k, err));
     GREBE_TRY(count_nodes(&k, path, err));
     GREBE_TRY(print_metadata(&k, &text, err));
-    GREBE_TRY(write_text(&k, path, &text, k.options.is_replaced, err));
+    GREBE_TRY(call_check(&k.call, err));
+    GREBE_TRY(graph_init_publish(&k, err));
+    st = write_text(&k, path, &text, k.options.is_replaced, err); /* last: without it there is no data set */
 out:
+    graph_init_end(&k, st == GREBE_OK || st == GREBE_EUNKNOWN_OUTCOME);
     io_store_free(k.store);
     buf_release(&text);
     buf_release(&absolute);

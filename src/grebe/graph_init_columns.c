@@ -120,7 +120,7 @@ out:
 }
 
 grebe_status graph_init_columns(struct graph_initing *k, const char *uri, const char *const *columns, size_t n, bool is_by_row,
-                                const char *path, grebe_error *err)
+                                struct io_writer *w, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_context *ctx = k->ctx;
@@ -129,20 +129,17 @@ grebe_status graph_init_columns(struct graph_initing *k, const char *uri, const 
     grebe_source_options open = GREBE_SOURCE_OPTIONS_INIT;
     int64_t n_rows = 0;
     struct buf head = BUF_INIT(ctx->a);
-    struct io_writer *w = NULL;
     open.call = call;
     GREBE_TRY(grebe_source_open(ctx, uri, &open, &source, err));
     GREBE_TRY(grebe_source_count(source, NULL, &n_rows, err));
     const uint64_t shape[2] = { is_by_row ? (uint64_t)n_rows : n, is_by_row ? n : (uint64_t)n_rows };
     GREBE_TRY(tensor_npy_header(&head, ARRAY_I64, shape, is_by_row && n == 1 ? 1 : 2, err));
-    GREBE_TRY(io_create(k->store, path, false, &w, err));
     GREBE_TRY(io_write(w, head.data, head.len, err));
     for (size_t i = 0; i < (is_by_row ? 1 : n); i++) {
         GREBE_TRY(put_columns(ctx, uri, columns + i, is_by_row ? n : 1, call, w, n_rows, err));
     }
-    GREBE_TRY(io_writer_publish(w, true, err));
+    GREBE_TRY(io_writer_flush(w, err));
 out:
-    io_writer_free(w);
     buf_release(&head);
     grebe_source_close(source);
     return error_wrap(err, st, "%s", uri);

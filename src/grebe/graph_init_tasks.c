@@ -8,23 +8,26 @@
 #include "grebe/graph_init_internal.h"
 #include "grebe/print.h"
 #include "grebe/source.h"
+#include "grebe/write_file.h"
 
 /* ---- files ---- */
 
 /* A column of any type as a npy file. */
-static grebe_status copy_column(struct graph_initing *k, const grebe_graph_set_file *f, const char *path, grebe_error *err)
+static grebe_status copy_column(struct graph_initing *k, const grebe_graph_set_file *f, struct io_writer *w, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     grebe_source *source = NULL;
     struct ArrowArrayStream rows = { 0 };
     grebe_source_options open = GREBE_SOURCE_OPTIONS_INIT;
     grebe_scan_options scan = GREBE_SCAN_OPTIONS_INIT;
-    open.call = scan.call = k->options.call;
+    grebe_write_options write = GREBE_WRITE_OPTIONS_INIT;
+    open.call = scan.call = write.call = k->options.call;
     scan.columns = f->columns;
     scan.n_columns = 1;
     GREBE_TRY(grebe_source_open(k->ctx, f->path, &open, &source, err));
     GREBE_TRY(grebe_source_scan(source, &scan, &rows, err));
-    GREBE_TRY(grebe_write_file(k->ctx, path, &rows, NULL, false, NULL, err));
+    GREBE_TRY(write_file_rows(k->ctx, w, &rows, &write, NULL, err));
+    GREBE_TRY(io_writer_flush(w, err));
 out:
     grebe_source_close(source);
     return error_wrap(err, st, "%s: column \"%.100s\"", f->path, f->columns[0]);
@@ -41,15 +44,15 @@ grebe_status graph_init_place_sets(struct graph_initing *k, grebe_error *err)
     }
     for (size_t i = 0; i < o->n_sets; i++) {
         const grebe_graph_set_file *f = &o->sets[i];
-        const char *path = NULL;
+        struct io_writer *w = NULL;
         if (f->n_columns == 0) {
             GREBE_TRY(graph_init_array(k, f->path, &k->set_formats[i], &k->set_paths[i], err));
             continue;
         }
         k->set_formats[i] = "numpy";
-        GREBE_TRY(graph_init_place(k, "sets", i, &path, &k->set_paths[i], err));
+        GREBE_TRY(graph_init_draft(k, "sets", i, &k->set_paths[i], &w, err));
         const bool is_ids = f->n_columns > 1 || strcmp(f->name, "seeds") == 0;
-        GREBE_TRY(is_ids ? graph_init_columns(k, f->path, f->columns, f->n_columns, true, path, err) : copy_column(k, f, path, err));
+        GREBE_TRY(is_ids ? graph_init_columns(k, f->path, f->columns, f->n_columns, true, w, err) : copy_column(k, f, w, err));
     }
 out:
     return st;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream into one file, in the format that its name ends in. */
+#include "grebe/write_file.h"
+
 #include <string.h>
 
 #include "arrow/arrow_stream.h"
@@ -212,6 +214,59 @@ static grebe_status check_text_options(const char *path, const grebe_write_optio
     return GREBE_OK;
 }
 
+/* How a file of that name is written. */
+struct writing {
+    grebe_write_options given;
+    const struct printed *form; /* NULL: of format */
+    const struct file_format *format;
+    enum codec_id packed;
+};
+
+static grebe_status choose(const grebe_context *ctx, const char *path, const grebe_write_options *options, struct writing *out,
+                           grebe_error *err)
+{
+    const char *ending = ending_of(path);
+    *out = (struct writing){ .given = GREBE_WRITE_OPTIONS_INIT, .format = format_of_ending(ctx, ending) };
+    out->form = printed_form(path, &out->packed);
+    grebe_status st = options_copy(&out->given, sizeof out->given, options, err);
+    if (st != GREBE_OK) {
+        return st;
+    }
+    if (out->given.policy != GREBE_POLICY_DEFAULT || out->given.file_bytes != 0 || out->given.n_properties != 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: one file has no policy, file_bytes or properties", path);
+    }
+    if (out->form == NULL && out->format == NULL) {
+        return GREBE_FAIL(err, GREBE_EUNSUPPORTED,
+                          "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .tsv, .json or "
+                          ".jsonl (text also with .gz or .zst), found \".%s\"", path, ending);
+    }
+    return out->form != NULL ? check_text_options(path, &out->given, err) : GREBE_OK;
+}
+
+static grebe_status write_as(grebe_context *ctx, const struct writing *x, struct ArrowArrayStream *rows, struct io_writer *to,
+                             int64_t *n, grebe_error *err)
+{
+    if (x->form != NULL) {
+        return write_printed(ctx, rows, to, x->form, x->packed, &x->given, n, err);
+    }
+    const struct format_write_options o = format_options(ctx, &x->given);
+    return write_format(ctx, x->format, rows, to, &o, n, err);
+}
+
+grebe_status write_file_rows(grebe_context *ctx, struct io_writer *to, struct ArrowArrayStream *rows,
+                             const grebe_write_options *options, int64_t *n_rows, grebe_error *err)
+{
+    struct writing x;
+    int64_t n = 0;
+    grebe_status st = choose(ctx, to->path, options, &x, err);
+    st = st == GREBE_OK ? write_as(ctx, &x, rows, to, &n, err) : st;
+    stream_release(rows);
+    if (n_rows != NULL) {
+        *n_rows = st == GREBE_OK ? n : 0;
+    }
+    return st;
+}
+
 grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct ArrowArrayStream *rows,
                               const grebe_write_options *options, bool is_durable, int64_t *n_rows,
                               grebe_error *err)
@@ -219,38 +274,14 @@ grebe_status grebe_write_file(grebe_context *ctx, const char *path, struct Arrow
     grebe_status st = GREBE_OK;
     struct io_store *store = NULL;
     struct io_writer *to = NULL;
+    struct writing x;
     int64_t n = 0;
     GREBE_CHECK_ARG(err, ctx != NULL && path != NULL && rows != NULL);
-
-    const char *ending = ending_of(path);
-    enum codec_id packed = CODEC_NONE;
-    const struct printed *form = printed_form(path, &packed);
-    const struct file_format *format = format_of_ending(ctx, ending);
-    grebe_write_options given = GREBE_WRITE_OPTIONS_INIT;
-    GREBE_TRY(options_copy(&given, sizeof given, options, err));
-    struct format_write_options o = format_options(ctx, &given);
-    if (given.policy != GREBE_POLICY_DEFAULT || given.file_bytes != 0 || given.n_properties != 0) {
-        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: one file has no policy, file_bytes or properties",
-                        path);
-        goto out;
-    }
-    if (form == NULL && format == NULL) {
-        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED,
-                        "%s: expected a name that ends in .parquet, .arrow, .arrows, .csv, .tsv, .json or "
-                        ".jsonl (text also with .gz or .zst), found \".%s\"", path, ending);
-        goto out;
-    }
-    if (form != NULL) {
-        GREBE_TRY(check_text_options(path, &given, err));
-    }
+    GREBE_TRY(choose(ctx, path, options, &x, err));
     GREBE_TRY(io_local_new(ctx, &store, err));
     GREBE_TRY(io_create(store, path, is_durable, &to, err));
-    st = form != NULL
-             ? write_printed(ctx, rows, to, form, packed, &given, &n, err)
-             : write_format(ctx, format, rows, to, &o, &n, err);
-    if (st == GREBE_OK) {
-        st = io_writer_publish(to, true, err);
-    }
+    GREBE_TRY(write_as(ctx, &x, rows, to, &n, err));
+    GREBE_TRY(io_writer_publish(to, true, err));
 out:
     stream_release(rows);
     io_writer_free(to);

@@ -106,4 +106,4 @@ printf 'src,dst\n0,\n' >null.csv
 q grebe graph init new null.csv --src src --dst dst
 printf 'src,dst\n0,b\n' >text.csv
 q grebe graph init new text.csv --src src --dst dst
-find new -name '.meta*' -o -name metadata.yaml
+find . -name 'new*'

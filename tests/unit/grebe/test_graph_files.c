@@ -113,6 +113,7 @@ static void test_init__each_allocation_fails__no_metadata(void **state)
         st = grebe_graph_init(ctx, dir, &o, &err);
         assert_true(st == GREBE_OK || st == GREBE_ENOMEM);
         assert_int_equal(is_there(metadata), st == GREBE_OK);
+        assert_int_equal(is_there(dir), st == GREBE_OK);
         grebe_context_free(ctx);
         assert_int_equal(t.n_live, 0);
     }
