@@ -45,3 +45,12 @@ def array(values, dtype=None):
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.asarray(values, dtype)
+
+
+def whole_numbers(values, what="ids"):
+    """A list of ids, or whatever numbers, as an array of int64."""
+    import numpy as np
+    a = np.asarray(values)
+    if a.size and (a.ndim != 1 or a.dtype.kind not in "iu"):
+        raise TypeError(f"{what}: expected a list of whole numbers, found {a.dtype} of shape {a.shape}")
+    return np.ascontiguousarray(a.reshape(-1), np.int64)

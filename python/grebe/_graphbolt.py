@@ -8,10 +8,9 @@ read, not written to. DGL itself is not needed, and what is sampled does not dep
 import os
 import warnings
 
-from . import _core
-from . import graph as _graph
+from . import _core, _graph_data, _graph_files
 from ._errors import Error, InvalidArgument, Unsupported
-from ._graph_tensors import array, is_mapping, tensor, torch
+from ._graph_tensors import array, is_mapping, tensor, torch, whole_numbers
 from ._graphbolt_graph import FusedCSCSamplingGraph
 
 
@@ -35,7 +34,7 @@ class TorchBasedFeature:
     `in_memory: false`, for that is said of what memory does not hold."""
 
     def __init__(self, torch_feature, metadata=None):
-        is_of_file = isinstance(torch_feature, _graph.Feature)
+        is_of_file = isinstance(torch_feature, _graph_data.Feature)
         self._feature = torch_feature if is_of_file else None
         self._values = None if is_of_file else tensor(torch_feature)
         self._metadata = dict(torch_feature.metadata if is_of_file else metadata or {})
@@ -57,7 +56,7 @@ class TorchBasedFeature:
         """Rows by id as a new tensor; None: all of them, the file itself."""
         if ids is None:
             return self._all()
-        ids = _graph._ids(array(ids))
+        ids = whole_numbers(array(ids))
         if self._feature is None or self._is_own:
             return self._all()[self._places(ids)]
         out, room = _empty((len(ids),) + tuple(self._all().shape[1:]), self._all())
@@ -81,7 +80,7 @@ class TorchBasedFeature:
         if ids is None:
             self._values, self._is_own = value, True
             return
-        at = self._places(_graph._ids(array(ids)))
+        at = self._places(whole_numbers(array(ids)))
         if tuple(value.shape) != (len(at),) + tuple(self.size()):
             raise ValueError(f"update: expected shape {(len(at),) + tuple(self.size())}, found {tuple(value.shape)}")
         if not self._is_own:
@@ -275,7 +274,7 @@ class OnDiskDataset:
         if not made and not is_raw:
             raise RuntimeError(f"metadata.yaml does not exist: {path}")
         if is_raw and not (made and force_preprocess is False) and not self._opens_as_it_is(path, made):
-            _graph.preprocess(path, include_original_edge_id=include_original_edge_id, cast=auto_cast_to_optimal_dtype,
+            _graph_files.preprocess(path, include_original_edge_id=include_original_edge_id, cast=auto_cast_to_optimal_dtype,
                               force=bool(force_preprocess), threads=threads)
         self._path, self._threads, self._dataset = path, threads, None
 
@@ -291,7 +290,7 @@ class OnDiskDataset:
         """Open it; tasks: the names of those that are wanted (default: all). Returns self."""
         if tasks is not None and not isinstance(tasks, (str, list, tuple)):
             raise TypeError(f"tasks: expected a name or a list of names, found {type(tasks).__name__}")
-        self._dataset = _graph.open(self._path, threads=self._threads)
+        self._dataset = _graph_data.open(self._path, threads=self._threads)
         found = [OnDiskTask(t) for t in self._dataset.tasks]
         if tasks is not None:
             wanted = [tasks] if isinstance(tasks, str) else list(tasks)
@@ -311,7 +310,7 @@ class OnDiskDataset:
 
     @property
     def dataset_name(self):
-        return (self._dataset or _graph.open(self._path)).name
+        return (self._dataset or _graph_data.open(self._path)).name
 
     @property
     def graph(self):
