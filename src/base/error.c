@@ -137,6 +137,14 @@ grebe_status error_wrap(grebe_error *err, grebe_status st, const char *fmt, ...)
     return st;
 }
 
+grebe_status error_copy(grebe_error *err, grebe_status st, const grebe_error *from)
+{
+    if (err != NULL) {
+        *err = *from;
+    }
+    return st;
+}
+
 grebe_status error_at(grebe_error *err, grebe_status st, uint64_t offset)
 {
     if (err != NULL && st < 0) {

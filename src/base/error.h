@@ -45,6 +45,9 @@ grebe_status error_set_sys(grebe_error *err, grebe_status code, int sys, const c
 grebe_status error_wrap(grebe_error *err, grebe_status st, const char *fmt, ...)
     GREBE_PRINTF(3, 4);
 
+/** Pass on a failure that was told in an error of the caller's own; gives back st unchanged. */
+grebe_status error_copy(grebe_error *err, grebe_status st, const grebe_error *from);
+
 /** Remember the byte offset that the message speaks of; gives back st unchanged. */
 grebe_status error_at(grebe_error *err, grebe_status st, uint64_t offset);
 

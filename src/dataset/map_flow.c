@@ -134,14 +134,13 @@ static grebe_status step(struct flow *f, struct group *g, grebe_error *err)
     grebe_status st = apply_group(f, g, &own);
     grebe_status before = task_wait(&task, err); /* of lower rows: told first */
     if (before == GREBE_OK && st != GREBE_OK) {
-        *err = own;
+        error_copy(err, st, &own);
     }
     st = before != GREBE_OK ? before : st;
     if (st == GREBE_OK && f->read_status != GREBE_OK) {
         st = apply_group(f, f->filled, err); /* the batches before the one that could not be read */
         if (st == GREBE_OK) {
-            *err = f->read_error;
-            st = f->read_status;
+            st = error_copy(err, f->read_status, &f->read_error);
         }
     }
     if (st == GREBE_OK) {

@@ -83,10 +83,7 @@ static grebe_status gather_file(struct scatter *s, struct worker *w, size_t type
         struct graph_edge_view v = graph_edges_view(e, i);
         if (!csc_gather_block(&w->gather, type, &v, row)) {
             if (w->st != GREBE_OK) {
-                if (err != NULL) {
-                    *err = w->err;
-                }
-                return w->st;
+                return error_copy(err, w->st, &w->err);
             }
             atomic_store(&s->is_wrong, true);
             return GREBE_OK; /* what is wrong is told by who started the workers */

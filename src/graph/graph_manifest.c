@@ -339,7 +339,7 @@ grebe_status graph_manifest_compare(struct io_store *store, grebe_context *ctx, 
     }
     st = st == GREBE_OK ? json_parse(&arena, (const char *)text->data, text->len, &root, &failed) : st;
     if (st == GREBE_ENOMEM) {
-        *err = failed;
+        error_copy(err, st, &failed);
         goto out;
     }
     if (st != GREBE_OK) {

@@ -44,8 +44,7 @@ static grebe_status open_checked(struct graph_metadata *m, const struct graph_fi
         return GREBE_OK;
     }
     if (st == GREBE_ENOMEM) {
-        *err = failed;
-        return st;
+        return error_copy(err, st, &failed);
     }
     if (st == GREBE_ENOTFOUND) {
         char message[600];
@@ -119,8 +118,7 @@ static grebe_status check_own(struct graph_metadata *m, struct graph_edge_spec *
     tensor_release(&t);
     graph_edge_rows_close(rows);
     if (st == GREBE_ENOMEM) {
-        *err = failed;
-        return st;
+        return error_copy(err, st, &failed);
     }
     return st == GREBE_OK ? st : check_own_format(m, &e->file, &failed, err);
 }

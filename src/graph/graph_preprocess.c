@@ -377,8 +377,7 @@ static grebe_status check_edges(struct job *j, grebe_error *err)
         bool is_new = j->m->edges[i].n_edges < 0;
         graph_edges_close(&e);
         if (found == GREBE_ENOMEM) {
-            *err = failed;
-            st = found;
+            st = error_copy(err, found, &failed);
         } else if (found != GREBE_OK) {
             st = graph_problem_add_file(j->m, &j->m->edges[i].file, found, failed.message, err);
         } else if (is_new && !j->options.allow_row_mismatch) {

@@ -108,8 +108,7 @@ static grebe_status check_item(const struct checking *c, const struct graph_set_
     }
     tensor_release(&t);
     if (st == GREBE_ENOMEM) {
-        *err = failed;
-        return st;
+        return error_copy(err, st, &failed);
     }
     return st == GREBE_OK ? st : graph_problem_add_file(c->m, &x->file, st, failed.message, err);
 }

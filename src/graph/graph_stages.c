@@ -78,10 +78,7 @@ grebe_status graph_stages(const grebe_allocator *a, struct pool *p, uint32_t thr
     grebe_status st = parallel_for(p, threads, n, make_piece, &s, NULL, err);
     grebe_status rest = take_made(&s); /* all that was made before the first failure of make() */
     if (rest != GREBE_OK) {
-        st = rest; /* a piece that was made: it comes before any that was not */
-        if (err != NULL) {
-            *err = s.error;
-        }
+        st = error_copy(err, rest, &s.error); /* a piece that was made: it comes before any that was not */
     }
     mem_free(a, s.is_made, n * sizeof *s.is_made);
     return st;

@@ -74,7 +74,7 @@ void grebe_stream_error(struct ArrowArrayStream *stream, int code, grebe_error *
 {
     const grebe_error *own = stream_last_error(stream);
     if (own != NULL && own->status != GREBE_OK) {
-        *err = *own;
+        error_copy(err, own->status, own);
         return;
     }
     const char *text = stream->get_last_error != NULL ? stream->get_last_error(stream) : NULL;

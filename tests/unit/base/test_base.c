@@ -31,6 +31,10 @@ static void test_error__wrapped_and_cut__one_valid_line(void **state)
     assert_memory_equal(err.message, "file-7: a b xxx", 15);
     assert_int_equal(strlen(err.message), sizeof err.message - 1);
     assert_int_equal(error_wrap(NULL, GREBE_EIO, "x"), GREBE_EIO);
+    grebe_error other = GREBE_ERROR_INIT;
+    assert_int_equal(error_copy(&other, GREBE_ECORRUPT, &err), GREBE_ECORRUPT);
+    assert_string_equal(other.message, err.message);
+    assert_int_equal(error_copy(NULL, GREBE_EIO, &err), GREBE_EIO);
 
     char quoted[24];
     assert_string_equal(error_quote(quoted, sizeof quoted, "a\0\xff", 3), "a\\x00\\xff");

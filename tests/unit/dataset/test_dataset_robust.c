@@ -27,7 +27,7 @@ static void with_failing_memory(attempt_fn attempt, const char *folder)
         o.threads = 1;
         assert_ok(context_new(&o, &ctx, &err));
         t.fail_at = t.n_calls + fail_at;
-        grebe_status st = attempt(ctx, folder, &err);
+        grebe_status st = attempt(ctx, folder, fail_at % 2 == 0 ? &err : NULL); /* a caller need not want to be told */
         t.fail_at = 0;
         context_free(ctx);
         if (t.n_live != 0) {
@@ -37,7 +37,7 @@ static void with_failing_memory(attempt_fn attempt, const char *folder)
             return;
         }
         if (st != GREBE_ENOMEM) {
-            fail_msg("allocation %zu failing: %s (%s)", fail_at, grebe_status_name(st), err.message);
+            fail_msg("allocation %zu failing: %s (%s)", fail_at, grebe_status_name(st), fail_at % 2 == 0 ? err.message : "not told");
         }
     }
     fail_msg("it never succeeded");
