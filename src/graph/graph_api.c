@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/graph_dataset.h"
+#include "graph/graph_types.h"
 
 static grebe_graph_array array_of(const struct tensor *t)
 {
@@ -61,7 +62,7 @@ void grebe_graph_num_edges(const grebe_graph *g, int64_t *counts)
     const struct graph_csc *c = &g->csc;
     memset(counts, 0, c->n_edge_types * sizeof *counts);
     for (int64_t i = 0; c->n_edge_types > 0 && i < c->n_edges; i++) {
-        int type = graph_type_of_edge(c, i);
+        int64_t type = graph_edge_type_at(c, i);
         if (type >= 0 && (size_t)type < c->n_edge_types) {
             counts[type]++;
         }

@@ -25,6 +25,9 @@ struct graph_attribute {
     struct tensor values; /* first dimension: nodes, or edges in the order of the CSC */
 };
 
+/** The edge attribute that keeps the number that each edge had in the file of its type. */
+#define GRAPH_EDGE_IDS "_ORIGINAL_EDGE_ID"
+
 /** Immutable; shared by reference. */
 struct graph_csc {
     grebe_context *ctx;
@@ -42,10 +45,9 @@ struct graph_csc {
     size_t n_node_attributes, n_edge_attributes;
 };
 
-int graph_type_of_edge(const struct graph_csc *g, int64_t edge);
 /** Edge attribute by name; NULL: none. */
-/** The attribute that says which row of its file each edge was. */
-#define GRAPH_EDGE_IDS "_ORIGINAL_EDGE_ID"
 const struct graph_attribute *graph_edge_attribute(const struct graph_csc *g, const char *name);
+/** Values of GRAPH_EDGE_IDS: i32 or i64, packed, shape [n_edges]. NULL: they were not kept. */
+const struct tensor *graph_edge_ids(const struct graph_csc *g);
 
 #endif

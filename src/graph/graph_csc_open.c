@@ -47,6 +47,25 @@ static grebe_status find_state(struct opening *o, const struct pickle_value **ou
     return GREBE_OK;
 }
 
+/* Keeps a copy until the graph is closed. Room is doubled, so that what the arena has of it is bounded by what there is. */
+static grebe_status keep_copy(struct opening *o, struct region *copy, grebe_error *err)
+{
+    struct grebe_graph *g = o->g;
+    if ((g->n_copies & (g->n_copies - 1)) == 0) { /* full: none, or a power of two */
+        const size_t room = g->n_copies > 0 ? 2 * g->n_copies : 1;
+        struct region **more = arena_array(&g->arena, room, sizeof *more);
+        if (more == NULL) {
+            return mem_fail(err, room * sizeof *more, o->path);
+        }
+        if (g->n_copies > 0) {
+            memcpy(more, g->copies, g->n_copies * sizeof *more);
+        }
+        g->copies = more;
+    }
+    g->copies[g->n_copies++] = copy;
+    return GREBE_OK;
+}
+
 /* A tensor in native order whose values lie one after another, at a multiple of their width. */
 static grebe_status read_tensor(struct opening *o, const struct pickle_value *v, const char *name, struct tensor *out,
                                 grebe_error *err)
@@ -64,20 +83,11 @@ static grebe_status read_tensor(struct opening *o, const struct pickle_value *v,
     struct region *copy = NULL;
     st = region_new(o->g->ctx->a, (size_t)out->n_values * width, &copy, err);
     st = st == GREBE_OK ? tensor_read(out, 0, out->rank > 0 ? out->shape[0] : 1, copy->data, err) : st;
+    st = st == GREBE_OK ? keep_copy(o, copy, err) : st;
     if (st != GREBE_OK) {
         region_drop(copy);
         return st;
     }
-    struct region **more = arena_array(&o->g->arena, o->g->n_copies + 1, sizeof *more);
-    if (more == NULL) {
-        region_drop(copy);
-        return mem_fail(err, sizeof *more, o->path);
-    }
-    if (o->g->n_copies > 0) {
-        memcpy(more, o->g->copies, o->g->n_copies * sizeof *more);
-    }
-    more[o->g->n_copies++] = copy;
-    o->g->copies = more;
     out->data = copy->data;
     out->is_packed = true;
     uint64_t step = 1;
@@ -233,6 +243,11 @@ static grebe_status read_typed(struct opening *o, const struct pickle_value *sta
     }
     GREBE_TRY(read_types(o, nodes, "node_type_to_id", &c->node_types, &c->n_node_types, err));
     GREBE_TRY(read_types(o, edges, "edge_type_to_id", &c->edge_types, &c->n_edge_types, err));
+    if (c->n_edges > 0 && c->n_edge_types == 0) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: edge_type_to_id: expected the types of %lld edges, found none", o->path,
+                        (long long)c->n_edges);
+        goto out;
+    }
     GREBE_TRY(read_ends(o, err));
     GREBE_TRY(read_offsets(o, tensors, err));
     GREBE_TRY(read_tensor(o, types, "type_per_edge", &c->type_per_edge, err));
@@ -244,6 +259,17 @@ static grebe_status read_typed(struct opening *o, const struct pickle_value *sta
     }
 out:
     return st;
+}
+
+/* How edges are found by the number that they had in their file: one number each. */
+static grebe_status check_edge_ids(const struct opening *o, grebe_error *err)
+{
+    const struct tensor *ids = graph_edge_ids(&o->g->csc);
+    if (ids != NULL && (ids->rank != 1 || (ids->type != ARRAY_I32 && ids->type != ARRAY_I64))) {
+        return GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: expected one dimension of int32 or int64, found %u of %s", o->path,
+                          GRAPH_EDGE_IDS, ids->rank, tensor_type_name(ids->type));
+    }
+    return GREBE_OK;
 }
 
 static grebe_status read_attributes(struct opening *o, const struct pickle_value *dict, const char *what, int64_t rows,
@@ -307,6 +333,7 @@ grebe_status graph_csc_open(struct grebe_graph *g, const char *path, grebe_error
                               &c->node_attributes, &c->n_node_attributes, err));
     GREBE_TRY(read_attributes(&o, pickle_get(state, "edge_attributes"), "edge_attributes", c->n_edges,
                               &c->edge_attributes, &c->n_edge_attributes, err));
+    GREBE_TRY(check_edge_ids(&o, err));
     c->ctx = g->ctx;
     g->lengths[0] = (uint64_t)c->n_nodes + 1;
     g->lengths[1] = (uint64_t)c->n_edges;

@@ -274,18 +274,6 @@ static void choose_numbers(const struct graph_hops *hops, uint64_t i, struct gra
     how->blend = blend;
 }
 
-/* What each edge is in the edge file of its type; NULL where that is not kept. */
-static grebe_status find_edge_ids(const struct graph_csc *g, const struct tensor **out, grebe_error *err)
-{
-    const struct graph_attribute *ids = graph_edge_attribute(g, GRAPH_EDGE_IDS);
-    *out = ids == NULL ? NULL : &ids->values;
-    if (ids != NULL && ((ids->values.type != ARRAY_I32 && ids->values.type != ARRAY_I64) || !ids->values.is_packed ||
-                        ids->values.n_values != (uint64_t)g->n_edges)) {
-        return GREBE_FAIL(err, GREBE_ESCHEMA, "_ORIGINAL_EDGE_ID: expected one integer of 32 or 64 bits for each edge");
-    }
-    return GREBE_OK;
-}
-
 grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, const struct graph_hops *hops, uint32_t threads,
                                 grebe_error *err)
 {
@@ -293,8 +281,7 @@ grebe_status graph_batch_sample(struct graph_batch *b, struct graph_scratch *s, 
     if (hops->hop.times != NULL && !hops->keeps_duplicates) {
         return GREBE_FAIL(err, GREBE_EINVAL, "sampling by time keeps duplicates: a node may be reached at several times");
     }
-    const struct tensor *edge_ids;
-    GREBE_TRY(find_edge_ids(b->g, &edge_ids, err));
+    const struct tensor *edge_ids = graph_edge_ids(b->g); /* what each edge is in the edge file of its type */
     GREBE_TRY(layers_room(b, hops->n_layers, err));
     b->n_layers = hops->n_layers;
     graph_map_begin(s->map);

@@ -95,7 +95,7 @@ static grebe_status open_fetches(const grebe_graph *graph, const grebe_graph_loa
             return GREBE_FAIL(err, GREBE_ENOTFOUND, "there is no %s feature \"%.100s\" of type \"%.100s\"", f->domain, f->name,
                               f->type == NULL ? "" : f->type);
         }
-        if (is_edge && graph_edge_attribute(g, GRAPH_EDGE_IDS) == NULL) {
+        if (is_edge && graph_edge_ids(g) == NULL) {
             return GREBE_FAIL(err, GREBE_ESCHEMA, "rows of edge feature \"%.100s\" cannot be found: the graph was preprocessed without original edge ids",
                               f->name);
         }

@@ -6,7 +6,7 @@
 
 #include "graph/graph_csc.h"
 
-/** As graph_type_of_edge(), inlined. The types are packed, little endian. */
+/** As it stands in the file: not always one of the graph's. The types are packed, little endian. */
 static inline int64_t graph_edge_type_at(const struct graph_csc *g, int64_t edge)
 {
     const void *data = g->type_per_edge.data;
@@ -26,7 +26,8 @@ static inline int64_t graph_edge_type_at(const struct graph_csc *g, int64_t edge
 }
 
 static inline size_t graph_n_node_types(const struct graph_csc *g) { return g->n_node_types == 0 ? 1 : g->n_node_types; }
-static inline size_t graph_n_edge_types(const struct graph_csc *g) { return g->n_edge_types == 0 ? 1 : g->n_edge_types; }
+/** None, where nodes have types and there are no edges. */
+static inline size_t graph_n_edge_types(const struct graph_csc *g) { return g->n_node_types == 0 ? 1 : g->n_edge_types; }
 static inline int64_t graph_type_begin(const struct graph_csc *g, size_t type)
 {
     return g->n_node_types == 0 ? 0 : g->node_type_offset[type];

@@ -15,6 +15,7 @@
 #include "base/pool.h"
 #include "graph/graph_dataset.h"
 #include "graph/graph_preprocess.h"
+#include "graph/graph_types.h"
 
 enum { BLOCK_NODES = 4096 };
 
@@ -125,8 +126,7 @@ static int64_t type_of_node(const struct graph_csc *c, int64_t node)
 static bool verify_list(struct verifying *v, const char *path, int64_t node, int64_t begin, int64_t end)
 {
     const struct graph_csc *c = &v->g->csc;
-    int last = 0;
-    int64_t own = c->n_node_types > 0 ? type_of_node(c, node) : 0;
+    int64_t last = 0, own = c->n_node_types > 0 ? type_of_node(c, node) : 0;
     for (int64_t i = begin; i < end; i++) {
         int64_t source = graph_id(&c->indices, i);
         if (source < 0 || source >= c->n_nodes) {
@@ -137,10 +137,10 @@ static bool verify_list(struct verifying *v, const char *path, int64_t node, int
         if (c->n_node_types == 0) {
             continue;
         }
-        int type = graph_type_of_edge(c, i);
+        int64_t type = graph_edge_type_at(c, i);
         if (type < last || (size_t)type >= c->n_edge_types) {
-            tell(v, path, "type_per_edge", GREBE_ECORRUPT, "edge %lld: type %d behind %d, the bound is %zu",
-                 (long long)i, type, last, c->n_edge_types);
+            tell(v, path, "type_per_edge", GREBE_ECORRUPT, "edge %lld: type %lld behind %lld, the bound is %zu",
+                 (long long)i, (long long)type, (long long)last, c->n_edge_types);
             return false;
         }
         last = type;

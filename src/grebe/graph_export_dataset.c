@@ -254,7 +254,7 @@ grebe_status graph_export_dataset(struct graph_exporting *e, grebe_error *err)
         goto out;
     }
     const struct graph_feature_spec *of_edges = graph_edge_feature(m);
-    if (of_edges != NULL && graph_dataset_csc(e->g) != NULL && graph_edge_attribute(graph_dataset_csc(e->g), GRAPH_EDGE_IDS) == NULL) {
+    if (of_edges != NULL && graph_dataset_csc(e->g) != NULL && graph_edge_ids(graph_dataset_csc(e->g)) == NULL) {
         st = GREBE_FAIL(err, GREBE_ESCHEMA, "edge feature \"%.100s\": its rows cannot be told from the edges of a graph without original edge ids",
                         of_edges->name != NULL ? of_edges->name : "");
         goto out;

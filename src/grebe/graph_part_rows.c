@@ -47,13 +47,6 @@ const struct tensor *graph_part_tensor(const struct matrix *m, size_t column)
 
 /* ---- edges ---- */
 
-/* The number that each edge had in its file; NULL: it was not kept. */
-static const struct tensor *edge_ids(const struct part_rows *p)
-{
-    const struct graph_attribute *kept = graph_edge_attribute(&p->graph->csc, GRAPH_EDGE_IDS);
-    return kept != NULL ? &kept->values : NULL;
-}
-
 /* The node whose list holds the edge: the last one that begins at or before it. */
 static int64_t target_of(const struct graph_csc *g, int64_t edge, int64_t guess)
 {
@@ -132,7 +125,7 @@ static grebe_status count_edges(struct part_rows *p, grebe_error *err)
         p->n_rows += (size_t)graph_edge_type_at(&p->graph->csc, e) == p->edge_type;
     }
     p->first = begin;
-    p->has_positions = p->n_rows > 0 && (edge_ids(p) != NULL || p->n_rows != end - begin);
+    p->has_positions = p->n_rows > 0 && (graph_edge_ids(&p->graph->csc) != NULL || p->n_rows != end - begin);
     return GREBE_OK;
 }
 
@@ -140,7 +133,7 @@ static grebe_status count_edges(struct part_rows *p, grebe_error *err)
 static grebe_status find_positions(const struct part_rows *p, int64_t *positions, grebe_error *err)
 {
     const struct graph_csc *g = &p->graph->csc;
-    const struct tensor *ids = edge_ids(p);
+    const struct tensor *ids = graph_edge_ids(g);
     int64_t begin, end, i = 0;
     grebe_status st = range_of(p, &begin, &end, err);
     memset(positions, 0xff, (size_t)p->n_rows * sizeof *positions);
@@ -248,7 +241,7 @@ static grebe_status make_edges(struct part_rows *p, struct matrix *m, size_t typ
 {
     const struct graph_csc *g = &p->graph->csc;
     p->edge_type = type;
-    const struct tensor *ids = edge_ids(p);
+    const struct tensor *ids = graph_edge_ids(&p->graph->csc);
     grebe_status st = count_edges(p, err);
     m->n_rows = (uint64_t)p->n_rows;
     add_ids(p, m, "source", COLUMN_SOURCE);

@@ -9,6 +9,7 @@
 
 #include "graph/csc_build.h"
 #include "graph/graph_dataset.h"
+#include "graph/graph_types.h"
 #include "grebe/graph.h"
 #include "test_fixture.h"
 #include "test_support.h"
@@ -359,7 +360,7 @@ static void test_types__at_each_width__are_written_and_read(void **state)
         assert_int_equal(c->type_per_edge.type, cases[k].type);
         assert_string_equal(c->edge_types[n - 1], n == 256 ? "a:r00255:a" : n == 257 ? "a:r00256:a" : n == 32768 ? "a:r32767:a" : "a:r32768:a");
         for (int64_t i = 0; i < 2 * n; i++) {
-            assert_true(graph_type_of_edge(c, i) == i / 2);
+            assert_true(graph_edge_type_at(c, i) == i / 2);
         }
         grebe_graph_close(g);
         free(text);
@@ -423,7 +424,7 @@ static void check_many_types(struct fixture *f, int n, uint32_t threads, uint64_
             for (int k = 0; k < n_edges; k++) {
                 if (ends[k][1] == node) {
                     assert_ok(tensor_read_i64(&ids->values, (uint64_t)at, 1, &id, &err));
-                    assert_true(graph_id(&c->indices, at) == TARGETS + ends[k][0] && graph_type_of_edge(c, at) == t && id == k);
+                    assert_true(graph_id(&c->indices, at) == TARGETS + ends[k][0] && graph_edge_type_at(c, at) == t && id == k);
                     at++;
                 }
             }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "graph/graph_dataset.h"
+#include "graph/graph_types.h"
 #include "graph_data.h"
 
 static void test_preprocess__threads_and_memory__do_not_change_a_byte(void **state)
@@ -60,7 +61,7 @@ static void test_preprocess__attributes__go_with_their_edges(void **state)
     const int32_t *ids = (const int32_t *)(const void *)graph_edge_attribute(c, "_ORIGINAL_EDGE_ID")->values.data;
     const int64_t *w = (const int64_t *)(const void *)graph_edge_attribute(c, "w")->values.data;
     for (int64_t i = 0; i < c->n_edges; i++) {
-        int file = c->edge_types[graph_type_of_edge(c, i)][3] - '0'; /* "a:r0:b" */
+        int file = c->edge_types[graph_edge_type_at(c, i)][3] - '0'; /* "a:r0:b" */
         assert_true(w[i] == file * 100000000 + ids[i]);
     }
     assert_ok(grebe_graph_verify(g, NULL, &n_errors, &err));
