@@ -75,7 +75,7 @@ static int graph_options(struct cli *cli, grebe_graph_options *o)
     o->call = &cli->call;
     if (separator != NULL) {
         bool is_tab = strcmp(separator, "\\t") == 0 || strcmp(separator, "tab") == 0;
-        if (!is_tab && (strlen(separator) != 1 || strchr("0123456789+-\"", separator[0]) != NULL)) {
+        if (!is_tab && strlen(separator) != 1) {
             return out_usage(cli, "--csv-sep: expected one character, found %s", separator);
         }
         o->csv_separator = is_tab ? '\t' : separator[0];

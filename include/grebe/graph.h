@@ -53,7 +53,7 @@ typedef struct grebe_graph_options {
     bool is_strict;         /**< warnings are errors */
     bool is_deep;           /**< check: read all edges, and the ids of all sets, too */
     bool csv_has_header;    /**< the first line of text files of edges is passed over */
-    char csv_separator;     /**< 0: ',' */
+    char csv_separator;     /**< 0: ','; no digit, sign, double quote or end of a line */
     grebe_graph_force force;
     bool is_durable;        /**< synced to disk before the name changes: a loss of power, too, leaves the old or the new */
     /** Called for each problem, warnings too; NULL: they are not told. */

@@ -101,7 +101,7 @@ static grebe_status open_files(struct csc_build *b, grebe_error *err)
     return GREBE_OK;
 }
 
-/* How many there are is known now, of text too. */
+/* How many there are is known now, of text too: rows that are not so many are problems. */
 static grebe_status number_edges(struct csc_build *b, grebe_error *err)
 {
     for (size_t i = 0; i < b->m->n_edges; i++) {
@@ -109,12 +109,12 @@ static grebe_status number_edges(struct csc_build *b, grebe_error *err)
         if (!checked_add_i64(b->n_edges, b->edges_of[i], &b->n_edges)) {
             return GREBE_FAIL(err, GREBE_ELIMIT, "%s: more edges than 2^63 - 1", b->m->shown);
         }
-        grebe_status st = graph_metadata_check_rows(b->m, b->edge_order[i], err);
+        grebe_status st = b->options.allows_row_mismatch ? GREBE_OK : graph_metadata_check_rows(b->m, b->edge_order[i], err);
         if (st != GREBE_OK) {
             return st;
         }
     }
-    return GREBE_OK;
+    return b->options.allows_row_mismatch ? GREBE_OK : graph_problems_status(b->m, err);
 }
 
 /* ---- types of the arrays ---- */

@@ -35,6 +35,7 @@ struct csc_options {
     bool has_edge_ids;
     bool is_cast;                 /* the smallest types that hold the values */
     bool is_attribute_order_kept; /* attributes stay in the order of the files, as DGL leaves them */
+    bool allows_row_mismatch;     /* of features; attributes always have a row for each edge */
     struct graph_csv_options csv;
     struct call call;
     struct io_store *store; /* local */

@@ -209,6 +209,21 @@ static inline bool deal(const struct csc_gather *g, size_t begin, size_t n, size
     return true;
 }
 
+/* Records of which a stage would hold one go to their place at once: as many stages as pieces are as much memory as the records. */
+static bool deal_large(const struct csc_gather *g, size_t begin, size_t n)
+{
+    const size_t bytes = g->b->record_bytes;
+    const unsigned char *record = g->batch;
+    for (size_t k = 0; k < n; k++, record += bytes) {
+        const size_t piece = g->places[begin + k] >> g->b->piece_shift, at = g->counts[piece]++;
+        if (at >= piece_edges(g, piece)) {
+            return false;
+        }
+        memcpy(g->records->data + ((piece << g->b->piece_shift) + at) * bytes, record, bytes);
+    }
+    return true;
+}
+
 /* A power of two of records that are not more than STAGE_BYTES, one at least. */
 static size_t stage_records(size_t record_bytes)
 {
@@ -226,7 +241,8 @@ static bool deal_batch(const struct csc_gather *g, size_t begin, size_t n)
     case 12: return deal(g, begin, n, 12, STAGE_BYTES / 16);
     case 16: return deal(g, begin, n, 16, STAGE_BYTES / 16);
     case 20: return deal(g, begin, n, 20, STAGE_BYTES / 32);
-    default: return deal(g, begin, n, g->b->record_bytes, g->stage_records);
+    default:
+        return g->stage_records > 1 ? deal(g, begin, n, g->b->record_bytes, g->stage_records) : deal_large(g, begin, n);
     }
 }
 
@@ -291,6 +307,9 @@ grebe_status csc_gather_open(const struct csc_build *b, struct csc_gather *out, 
     if (out->counts == NULL || out->picked == NULL || out->places == NULL || out->batch == NULL) {
         return mem_fail(err, CSC_CHUNK_EDGES * sizeof *out->places, b->m->shown);
     }
+    if (out->stage_records == 1) {
+        return GREBE_OK;
+    }
     return checked_mul_size(n_pieces, out->stage_records * b->record_bytes, &bytes)
                ? region_new(b->m->ctx->a, bytes, &out->stages, err)
                : GREBE_FAIL(err, GREBE_ELIMIT, "%s: %zu pieces are more than memory can have", b->m->shown, n_pieces);
@@ -339,7 +358,7 @@ bool csc_gather_end(struct csc_gather *g)
     }
     for (size_t i = 0; !csc_is_list(&g->range) && i < n_pieces_of(g->b, &g->range); i++) {
         size_t left = g->counts[i] % g->stage_records;
-        if (g->counts[i] != piece_edges(g, i) || !unload(g, i, left, g->b->record_bytes, g->stage_records)) {
+        if (g->counts[i] != piece_edges(g, i) || (left > 0 && !unload(g, i, left, g->b->record_bytes, g->stage_records))) {
             return false;
         }
     }

@@ -55,7 +55,8 @@ static int64_t choose_room(const struct csc_build *b, uint64_t made)
     uint64_t all = 0, share = ((uint64_t)b->n_edges + threads - 1) / threads;
     bool is_large = !checked_mul_u64((uint64_t)b->n_edges, made, &all);
     uint64_t bytes = csc_budget(b, is_large ? UINT64_MAX : all) / threads;
-    bytes -= min_u64(bytes / 2, 2 * PIECE_BYTES); /* the piece itself, and what is on its way */
+    /* the piece itself, and what is on its way: one record of each at least */
+    bytes -= min_u64(bytes / 2, 2 * (b->record_bytes > PIECE_BYTES ? b->record_bytes : PIECE_BYTES));
     uint64_t room = min_u64(bytes / b->record_bytes, share > RANGE_EDGES_MIN ? share : RANGE_EDGES_MIN);
     return room < 1 ? 1 : (int64_t)min_u64(room, INT64_MAX / 2);
 }

@@ -16,7 +16,7 @@ size_t graph_csv_line_end(const unsigned char *s, size_t len, size_t at)
 
 enum field { FIELD_OK, FIELD_EMPTY, FIELD_ODD, FIELD_LARGE };
 
-/* [spaces]["][+-]digits["][spaces]; *p stands behind it. */
+/* [spaces]["][+-]digits["][spaces]; *p stands behind it. FIELD_EMPTY: spaces alone. */
 static enum field read_id(const unsigned char **p, const unsigned char *end, int64_t *out)
 {
     const unsigned char *s = *p;
@@ -29,6 +29,7 @@ static enum field read_id(const unsigned char **p, const unsigned char *end, int
     bool is_negative = s < end && *s == '-';
     s += s < end && (*s == '-' || *s == '+') ? 1 : 0;
     const unsigned char *digits = s;
+    const bool is_begun = is_quoted || (s > *p && s[-1] != ' ');
     bool is_large = false;
     while (s < end && *s >= '0' && *s <= '9') {
         is_large |= __builtin_mul_overflow(v, (uint64_t)10, &v);
@@ -47,7 +48,7 @@ static enum field read_id(const unsigned char **p, const unsigned char *end, int
     }
     *p = s;
     if (!has_digits) {
-        return s == end || *s == ',' || *s == '\n' || *s == '\r' ? FIELD_EMPTY : FIELD_ODD;
+        return is_begun ? FIELD_ODD : s == end || *s == ',' || *s == '\n' || *s == '\r' ? FIELD_EMPTY : FIELD_ODD;
     }
     if (is_large || v > (uint64_t)INT64_MAX) {
         return FIELD_LARGE;

@@ -33,7 +33,7 @@ static void list_options(const grebe_graph_options *o, struct option list[N_OPTI
 static grebe_status join(struct buf *dst, const char *folder, const char *rest, const char **out, grebe_error *err)
 {
     buf_clear(dst);
-    grebe_status st = rest[0] == '/' ? buf_put_text(dst, rest, err) : path_join(dst, folder, rest, err);
+    grebe_status st = graph_path_join(dst, folder, rest, err);
     *out = st == GREBE_OK ? buf_text(dst) : NULL;
     return st == GREBE_OK && *out == NULL ? mem_fail(err, dst->len, rest) : st;
 }

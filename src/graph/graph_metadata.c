@@ -184,6 +184,7 @@ grebe_status graph_metadata_read(grebe_context *ctx, const char *path, const cha
     m->arena = ARENA_INIT(ctx->a);
     m->is_strict = is_strict;
     m->last_problem = &m->problems;
+    m->untold = &m->problems;
     m->path = arena_str(&m->arena, path, strlen(path));
     m->folder = arena_str(&m->arena, folder, strlen(folder));
     m->shown = m->path;

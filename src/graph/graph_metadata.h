@@ -110,6 +110,7 @@ struct graph_metadata {
     const char *topology; /* path of the graph; NULL: none */
     bool has_edge_ids;
     const struct graph_problem *problems, **last_problem; /* in the order in which they were found */
+    const struct graph_problem *const *untold;            /* where those begin that the caller was not told of */
     size_t n_errors;
     bool is_strict; /* what else is a warning is an error */
 };
@@ -156,6 +157,8 @@ int64_t graph_feature_rows(const struct graph_metadata *m, const struct graph_fe
 grebe_status graph_metadata_check_rows(struct graph_metadata *m, size_t edge, grebe_error *err);
 /** The first feature of edges; NULL: there is none. */
 const struct graph_feature_spec *graph_edge_feature(const struct graph_metadata *m);
+/** What metadata.yaml calls `name`: in the folder of the data set, or where it says that it is. Appended to dst. */
+grebe_status graph_path_join(struct buf *dst, const char *folder, const char *name, grebe_error *err);
 /** A path of the metadata as one that opens. In the arena. */
 grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, const char **out, grebe_error *err);
 /** Open the array of a file that must be of the format that the metadata says. */

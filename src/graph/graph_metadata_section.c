@@ -103,14 +103,18 @@ static grebe_status in_memory_of(const struct graph_section *map, bool *out, gre
                                                       v->type == YAML_TREE_SCALAR ? v->text : yaml_tree_type_name(v));
 }
 
+grebe_status graph_path_join(struct buf *dst, const char *folder, const char *name, grebe_error *err)
+{
+    return name[0] == '/' ? buf_put_text(dst, name, err) : path_join(dst, folder, name, err);
+}
+
 grebe_status graph_metadata_path(struct graph_metadata *m, const char *path, const char **out, grebe_error *err)
 {
     static const char made[] = "preprocessed/";
     struct buf b = BUF_INIT(m->ctx->a);
     bool is_made = m->made_in != NULL && strncmp(path, made, sizeof made - 1) == 0;
-    grebe_status st = path[0] == '/' ? buf_put_text(&b, path, err)
-                      : is_made      ? path_join(&b, m->made_in, path + sizeof made - 1, err)
-                                     : path_join(&b, m->folder, path, err);
+    grebe_status st = is_made ? path_join(&b, m->made_in, path + sizeof made - 1, err)
+                              : graph_path_join(&b, m->folder, path, err);
     if (st == GREBE_OK) {
         *out = arena_str(&m->arena, (const char *)b.data, b.len);
         st = *out != NULL ? GREBE_OK : mem_fail(err, b.len, path);

@@ -11,12 +11,19 @@
 grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_graph_options *out, grebe_error *err)
 {
     *out = (grebe_graph_options)GREBE_GRAPH_OPTIONS_INIT;
-    return options_copy(out, sizeof *out, options, err);
+    grebe_status st = options_copy(out, sizeof *out, options, err);
+    if (st == GREBE_OK && out->csv_separator != '\0' && strchr("0123456789+-\"\r\n", out->csv_separator) != NULL) {
+        char shown[8];
+        st = GREBE_FAIL(err, GREBE_EINVAL, "csv_separator: expected a character that is not part of a number or a line's end, found \"%s\"",
+                        error_quote(shown, sizeof shown, &out->csv_separator, 1));
+    }
+    return st;
 }
 
-void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options)
+void graph_problems_tell(struct graph_metadata *m, const grebe_graph_options *options)
 {
-    for (const struct graph_problem *p = m->problems; options->on_problem != NULL && p != NULL; p = p->next) {
+    for (; options->on_problem != NULL && *m->untold != NULL; m->untold = &(*m->untold)->next) {
+        const struct graph_problem *p = *m->untold;
         grebe_graph_problem told = { sizeof told, p->is_error, p->status, p->file,
                                      p->line,     p->column,   p->field,  p->message };
         options->on_problem(options->problem_arg, &told);
@@ -193,14 +200,15 @@ out:
 static grebe_status check_apart(struct job *j, const struct graph_inputs *inputs, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct buf made = BUF_INIT(j->ctx->a), real = BUF_INIT(j->ctx->a);
+    struct buf made = BUF_INIT(j->ctx->a), real = BUF_INIT(j->ctx->a), path = BUF_INIT(j->ctx->a);
     GREBE_TRY(io_folder_resolve(j->made, &made, err));
     const size_t n = strlen((const char *)made.data);
     for (size_t i = 0; i < inputs->n; i++) {
-        const char *path = NULL;
-        GREBE_TRY(join(j, j->data, inputs->files[i], &path, err));
+        buf_clear(&path);
         buf_clear(&real);
-        GREBE_TRY(io_folder_resolve(path, &real, err));
+        GREBE_TRY(graph_path_join(&path, j->data, inputs->files[i], err));
+        GREBE_TRY(buf_put_byte(&path, '\0', err));
+        GREBE_TRY(io_folder_resolve((const char *)path.data, &real, err));
         if (strncmp((const char *)real.data, (const char *)made.data, n) == 0 && real.data[n] == '/') {
             st = GREBE_FAIL(err, GREBE_EINVAL, "%s: a source in the folder that would be replaced, %s", inputs->files[i], j->made);
             goto out;
@@ -209,6 +217,7 @@ static grebe_status check_apart(struct job *j, const struct graph_inputs *inputs
 out:
     buf_release(&made);
     buf_release(&real);
+    buf_release(&path);
     return st;
 }
 
@@ -292,6 +301,7 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     const struct csc_options options = { .has_edge_ids = j->options.edge_ids == GREBE_GRAPH_EDGE_IDS_KEPT,
                                          .is_cast = !j->options.without_cast,
                                          .is_attribute_order_kept = j->options.keep_attribute_order,
+                                         .allows_row_mismatch = j->options.allow_row_mismatch,
                                          .csv = { j->options.csv_has_header, j->options.csv_separator },
                                          .call = j->call,
                                          .store = j->store,
@@ -299,8 +309,6 @@ static grebe_status make_in(struct job *j, const char *folder, grebe_error *err)
     GREBE_TRY(list_inputs(j, &inputs, err));
     GREBE_TRY(check_apart(j, &inputs, err));
     GREBE_TRY(csc_build_begin(j->m, &options, &b, err));
-    GREBE_TRY(j->options.allow_row_mismatch ? GREBE_OK
-                                            : graph_problems_status(j->m, err)); /* rows of text files of edges */
     GREBE_TRY(graph_items_write(&outputs, &j->options, options.is_cast && b->indices_type == ARRAY_I32, err));
     GREBE_TRY(join(j, folder, "fused_csc_sampling_graph.pt", &graph, err));
     GREBE_TRY(graph_file_write(&outputs, graph, b, &graph_bytes, err));
@@ -341,7 +349,9 @@ grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const 
         graph_problems_tell(j.m, &j.options);
         GREBE_TRY(graph_problems_status(j.m, err));
         GREBE_TRY(check_replaced(&j, err));
-        GREBE_TRY(make(&j, err));
+        st = make(&j, err);
+        graph_problems_tell(j.m, &j.options); /* rows of text files of edges */
+        GREBE_TRY(st);
     }
     if (made != NULL) {
         made->is_reused = !is_needed;

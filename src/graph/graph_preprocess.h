@@ -11,8 +11,8 @@
 
 /** Options with every default filled in. */
 grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_graph_options *out, grebe_error *err);
-/** Tell all problems. */
-void graph_problems_tell(const struct graph_metadata *m, const grebe_graph_options *options);
+/** Tell the problems that were not told yet. */
+void graph_problems_tell(struct graph_metadata *m, const grebe_graph_options *options);
 
 /** Compare the seeds and negatives of all sets with the numbers of nodes; the first of a file that is no node is a problem of it. */
 grebe_status graph_seeds_check(struct graph_metadata *m, grebe_error *err);

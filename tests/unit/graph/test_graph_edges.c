@@ -150,6 +150,15 @@ static void test_csv__what_is_not__is_refused_with_its_line(void **state)
         { "0,1 x\n", "e.csv:1: the second field is not" },
         { "0,1\r0,9\r", "e.csv:2: column 2: node 9" },
         { "+,1\n", "e.csv:1: the first field" },
+        { "0,1\n-\n2,3\n", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n+\n2,3\n", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n\"\"\n2,3\n", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n\"-\"\r\n2,3\n", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n - ", "e.csv:2: line 2 has 1 field" },
+        { "0,1\n\"\",3\n", "e.csv:2: the first field is not an integer" },
+        { "0,1\n2,-\n", "e.csv:2: the second field is not an integer" },
+        { "0,1\n2,\"\"\n", "e.csv:2: the second field is not an integer" },
+        { "0,1\n2,  \n", "e.csv:2: the second field is empty" },
     };
     char made[700];
     put_text(f, "metadata.yaml", one);
@@ -163,6 +172,61 @@ static void test_csv__what_is_not__is_refused_with_its_line(void **state)
     grebe_error err = GREBE_ERROR_INIT;
     put(f, "e.csv", "0,\0001\n", 6);
     assert_fails(preprocess(f, NULL, &err), GREBE_ECORRUPT, "e.csv:1");
+}
+
+static void test_csv__a_separator_that_cannot_be__refused(void **state)
+{
+    struct fixture *f = *state;
+    static const char separators[] = "059+-\"\r\n";
+    put_text(f, "metadata.yaml", one);
+    put_text(f, "e.csv", "0,1\n");
+    for (size_t i = 0; separators[i] != '\0'; i++) {
+        grebe_error err = GREBE_ERROR_INIT;
+        grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+        o.csv_separator = separators[i];
+        assert_fails(preprocess(f, &o, &err), GREBE_EINVAL, "csv_separator: expected a character that is not part of a number");
+        assert_fails(grebe_graph_check(f->ctx, f->folder, &o, NULL, &err), GREBE_EINVAL, "csv_separator");
+    }
+}
+
+struct told {
+    size_t n;
+    char last[300];
+};
+
+static void note(void *arg, const grebe_graph_problem *p)
+{
+    struct told *t = arg;
+    t->n++;
+    snprintf(t->last, sizeof t->last, "%s", p->message);
+}
+
+/* How many edges a text has is known late; those who listen are told all the same, and nothing twice. */
+static void test_csv__rows_of_features_that_are_not_as_many__are_told(void **state)
+{
+    static const char text[] = "graph:\n  nodes: [{num: 4}]\n  edges: [{format: csv, path: e.csv}]\n  feature_data:\n"
+                               "  - {domain: edge, name: w, format: numpy, path: w.npy}\ndataset_name: 12\n"
+                               "feature_data:\n- {domain: edge, name: x, format: numpy, path: w.npy}\n";
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    struct told told = { 0 };
+    struct buf b = BUF_INIT(f->ctx->a);
+    o.on_problem = note;
+    o.problem_arg = &told;
+    put_text(f, "metadata.yaml", text);
+    put_text(f, "e.csv", "0,1\n2,3\n");
+    assert_ok(tensor_npy_header(&b, ARRAY_I64, (uint64_t[]){ 3 }, 1, &err));
+    assert_ok(buf_put_zero(&b, 24, &err));
+    put(f, "w.npy", b.data, b.len);
+    buf_release(&b);
+    assert_fails(preprocess(f, &o, &err), GREBE_ESCHEMA, "w.npy: 3 rows, the graph has 2 edges (and 1 more)");
+    assert_int_equal(told.n, 3); /* a warning, the attribute, the feature */
+    assert_string_equal(told.last, "w.npy: 3 rows, the graph has 2 edges");
+    told.n = 0;
+    o.allow_row_mismatch = true; /* of features alone */
+    assert_fails(preprocess(f, &o, &err), GREBE_ESCHEMA, "w.npy: 3 rows, the graph has 2 edges");
+    assert_int_equal(told.n, 1);
 }
 
 /* Lines far into a file of several blocks. */
@@ -454,6 +518,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_csv__what_is_two_integers__is_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_csv__what_is_not__is_refused_with_its_line, fixture_set_up,
                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_csv__a_separator_that_cannot_be__refused, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_csv__rows_of_features_that_are_not_as_many__are_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_csv__a_large_file__is_read_by_blocks, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__layouts_and_versions__are_read, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_npy__what_is_no_node__refused, fixture_set_up, fixture_tear_down),

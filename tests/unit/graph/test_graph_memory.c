@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that make much of little: no piece of memory is above four times the file, or a block of an arena. */
+/* Files that make much of little: no piece of memory is above four times the file, or a block of an arena. And limits that are kept. */
 #include "graph/graph_metadata.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array/tensor.h"
 #include "base/buf.h"
 #include "graph/graph_edges.h"
 #include "grebe/graph.h"
@@ -130,10 +131,83 @@ static void test_edges__texts_of_every_kind__no_piece_above_four_times_the_file(
     }
 }
 
+/* ---- limits ---- */
+
+enum { WIDE_EDGES = 200, WIDE_NODES = 20, WIDE_BYTES = 160 << 10 };
+
+static void preprocess_wide(struct fixture *f, uint64_t memory, uint32_t threads, struct test_allocator *a)
+{
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    const grebe_allocator *before = f->ctx->a;
+    call.memory_limit_bytes = memory;
+    call.threads = threads;
+    o.call = &call;
+    o.force = GREBE_GRAPH_ALWAYS;
+    test_allocator_init(a);
+    f->ctx->a = &a->a;
+    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err));
+    f->ctx->a = before;
+    assert_int_equal(a->n_live, 0);
+}
+
+/* Rows of which not even two fit the second cache: a piece is one edge, and memory is what was allowed. */
+static void test_preprocess__wide_attributes__within_the_limit(void **state)
+{
+    static const char text[] = "graph:\n  nodes: [{num: 20}]\n  edges: [{format: csv, path: e.csv}]\n  feature_data:\n"
+                               "  - {domain: edge, name: w, format: numpy, path: w.npy}\n";
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    struct test_allocator a;
+    struct buf b = BUF_INIT(f->ctx->a);
+    char path[600], lines[WIDE_EDGES * 8], *p = lines;
+    unsigned char *all = NULL;
+    size_t n_all = 0;
+    assert_ok(tensor_npy_header(&b, ARRAY_U8, (uint64_t[]){ WIDE_EDGES, WIDE_BYTES }, 2, &err));
+    for (int i = 0; i < WIDE_EDGES; i++) {
+        p += sprintf(p, "%d,%d\n", i % 7, i * 11 % WIDE_NODES);
+        for (int k = 0; k < WIDE_BYTES / 8; k++) {
+            unsigned char v[8] = { (unsigned char)i, (unsigned char)k, (unsigned char)(k >> 8) };
+            assert_ok(buf_put(&b, v, sizeof v, &err));
+        }
+    }
+    snprintf(path, sizeof path, "%s/metadata.yaml", f->folder);
+    test_write_file(path, text, sizeof text - 1);
+    snprintf(path, sizeof path, "%s/e.csv", f->folder);
+    test_write_file(path, lines, (size_t)(p - lines));
+    snprintf(path, sizeof path, "%s/w.npy", f->folder);
+    test_write_file(path, b.data, b.len);
+    buf_release(&b);
+    static const struct {
+        uint64_t memory;
+        uint32_t threads;
+    } ways[] = { { UINT64_MAX, 1 }, { 8 << 20, 1 }, { 16 << 20, 2 }, { 6 << 20, 1 } };
+    snprintf(path, sizeof path, "%s/preprocessed/fused_csc_sampling_graph.pt", f->folder);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        size_t n = 0;
+        preprocess_wide(f, ways[i].memory, ways[i].threads, &a);
+        if (ways[i].memory != UINT64_MAX && a.peak_bytes > ways[i].memory + (256 << 10)) { /* and what does not depend on the edges */
+            fail_msg("%zu bytes with a limit of %llu", a.peak_bytes, (unsigned long long)ways[i].memory);
+        }
+        unsigned char *bytes = test_read_file(path, &n);
+        if (all != NULL) {
+            assert_int_equal(n, n_all);
+            assert_memory_equal(bytes, all, n);
+            free(bytes);
+        } else {
+            all = bytes;
+            n_all = n;
+        }
+    }
+    free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_check__bombs_of_yaml__no_piece_above_four_times_the_file, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__wide_attributes__within_the_limit, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_edges__texts_of_every_kind__no_piece_above_four_times_the_file, fixture_set_up,
                                         fixture_tear_down),
     };

@@ -49,12 +49,12 @@ static void test_preprocess__an_empty_folder__is_replaced(void **state)
 /* The source would be removed with the folder, by whatever name it is reached. */
 static void test_preprocess__a_source_in_the_result__is_refused(void **state)
 {
-    static const char *const names[] = { "preprocessed/w.npy", "./x/../preprocessed/w.npy", "x/link.npy",
-                                         "x/folder/w.npy" };
+    static const char *const names[] = { "preprocessed/w.npy",  "./x/../preprocessed/w.npy",  "x/link.npy",   "x/folder/w.npy",
+                                         "%s/preprocessed/w.npy", "%s/./preprocessed//w.npy", "%s/x/link.npy", "%s/x/folder/w.npy" };
     struct fixture *f = *state;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
-    char text[400], path[700];
+    char text[1000], path[700];
     const int64_t e[] = { 0, 1, 1, 0 };
     o.force = GREBE_GRAPH_ALWAYS;
     path_in(f, "preprocessed", path, sizeof path);
@@ -67,7 +67,9 @@ static void test_preprocess__a_source_in_the_result__is_refused(void **state)
     assert_int_equal(symlink("../preprocessed", path), 0);
     put_npy(f, "preprocessed/w.npy", ARRAY_I64, (uint64_t[]){ 2, 2 }, 2, e, sizeof e);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        int n = snprintf(text, sizeof text, "graph:\n  nodes: [{num: 2}]\n  edges: [{format: numpy, path: %s}]\n", names[i]);
+        const bool is_absolute = names[i][0] == '%';
+        int n = snprintf(text, sizeof text, "graph:\n  nodes: [{num: 2}]\n  edges: [{format: numpy, path: '%s%s'}]\n",
+                         is_absolute ? f->folder : "", names[i] + (is_absolute ? 2 : 0));
         put(f, "metadata.yaml", text, (size_t)n);
         assert_fails(grebe_graph_preprocess(f->ctx, f->folder, &o, NULL, &err), GREBE_EINVAL,
                      "a source in the folder that would be replaced");
