@@ -213,10 +213,7 @@ static grebe_status verify_lists(struct verifying *v, const char *path, grebe_er
         verify_block(v, path, first);
         return GREBE_OK;
     }
-    if (st != GREBE_OK && err != NULL) {
-        *err = found;
-    }
-    return st;
+    return st != GREBE_OK ? error_copy(err, st, &found) : GREBE_OK;
 }
 
 /* ---- files ---- */
