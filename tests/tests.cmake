@@ -44,7 +44,7 @@ if(TARGET graph_test_graph_large)
 endif()
 
 # Tests that set a cancel token at the n-th look at it.
-foreach(test grebe_test_graph_init)
+foreach(test grebe_test_graph_init grebe_test_graph_cancel)
     if(TARGET ${test})
         target_link_options(${test} PRIVATE -Wl,--wrap=call_check)
     endif()
@@ -54,7 +54,7 @@ endforeach()
 if(NOT GREBE_WITH_YAML)
     foreach(test graph.test_csc_pieces graph.test_graph_crash graph.test_graph_degrees graph.test_graph_edges graph.test_graph_large
             graph.test_graph_loader graph.test_graph_loader_refused graph.test_graph_memory graph.test_graph_metadata graph.test_graph_place graph.test_graph_preprocess graph.test_graph_rebuild
-            graph.test_graph_verify grebe.test_graph_files grebe.test_graph_init)
+            graph.test_graph_verify grebe.test_graph_files grebe.test_graph_init grebe.test_graph_cancel)
         set_tests_properties(unit.${test} PROPERTIES DISABLED TRUE)
     endforeach()
 endif()

@@ -73,7 +73,7 @@ typedef struct grebe_graph_options {
  * @param path     Folder of the data set. Borrowed.
  * @param options  Borrowed; NULL: defaults.
  * @param n_errors Written: errors found. May be NULL.
- * @return GREBE_OK, whatever was found; GREBE_ENOTFOUND (folder, metadata.yaml); GREBE_EINVAL; GREBE_EIO; GREBE_ENOMEM.
+ * @return GREBE_OK, whatever was found; GREBE_ENOTFOUND (folder, metadata.yaml); GREBE_EINVAL; GREBE_EIO; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
 GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe_graph_options *options,
                                                          size_t *n_errors, grebe_error *err);
@@ -141,8 +141,16 @@ GREBE_API const char *grebe_graph_node_type(const grebe_graph *graph, size_t id)
 GREBE_API const char *grebe_graph_edge_type(const grebe_graph *graph, size_t id);
 /** @return Nodes of a type; of a graph without types, for id 0, all; -1 beyond the last. */
 GREBE_API int64_t grebe_graph_num_nodes(const grebe_graph *graph, size_t id);
-/** @param counts Written: edges of each type. Shape [n_edge_types]. Reads the types of all edges. */
-GREBE_API void grebe_graph_num_edges(const grebe_graph *graph, int64_t *counts);
+/**
+ * Edges of each type. Reads the types of all edges.
+ *
+ * @param call   Borrowed; NULL: defaults. Only its token to cancel is used.
+ * @param counts Written. Shape [n_edge_types].
+ * @param err    Details on failure; may be NULL.
+ * @return GREBE_OK; GREBE_EINVAL; GREBE_ECANCELLED.
+ */
+GREBE_API GREBE_MUST_CHECK grebe_status grebe_graph_num_edges(const grebe_graph *graph, const grebe_call_options *call, int64_t *counts,
+                                                             grebe_error *err);
 /** Attribute i of nodes (is_edge false) or edges. @return Its name, borrowed; NULL beyond the last. */
 GREBE_API const char *grebe_graph_attribute(const grebe_graph *graph, bool is_edge, size_t i, grebe_graph_array *out);
 

@@ -294,6 +294,8 @@ static PyObject *graph_edge_counts(PyObject *self, PyObject *args)
 {
     const grebe_graph *g = graph_of(self);
     grebe_graph_info info;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_status st = GREBE_OK;
     (void)args;
     grebe_graph_get_info(g, &info);
     int64_t *counts = PyMem_Calloc(info.n_edge_types + 1, sizeof *counts);
@@ -302,10 +304,10 @@ static PyObject *graph_edge_counts(PyObject *self, PyObject *args)
     }
     if (info.n_edge_types > 0) {
         Py_BEGIN_ALLOW_THREADS
-        grebe_graph_num_edges(g, counts);
+        st = grebe_graph_num_edges(g, NULL, counts, &err);
         Py_END_ALLOW_THREADS
     }
-    PyObject *out = PyBytes_FromStringAndSize((const char *)counts, (Py_ssize_t)(info.n_edge_types * sizeof *counts));
+    PyObject *out = st != GREBE_OK ? core_raise(&err) : PyBytes_FromStringAndSize((const char *)counts, (Py_ssize_t)(info.n_edge_types * sizeof *counts));
     PyMem_Free(counts);
     return out;
 }

@@ -5,6 +5,8 @@
 
 #include "base/checked.h"
 
+enum { PACK_BYTES = 4 << 20 };
+
 bool csc_attribute_is_first(const struct graph_metadata *m, size_t attribute)
 {
     const struct graph_feature_spec *f = &m->attributes[attribute];
@@ -44,8 +46,13 @@ static grebe_status pack(const struct csc_build *b, struct csc_column *c, size_t
     if (!checked_mul_size((size_t)t->n_values, tensor_type_bytes(t->type), &bytes)) {
         return GREBE_FAIL(err, GREBE_ELIMIT, "attribute %s: more bytes than memory can have", c->name);
     }
+    const uint64_t rows = t->shape[0], row_bytes = rows > 0 ? bytes / rows : 0;
+    const uint64_t some = row_bytes > 0 && row_bytes < PACK_BYTES ? PACK_BYTES / row_bytes : 1;
     grebe_status st = region_new(b->m->ctx->a, bytes, &c->copies[i], err);
-    st = st == GREBE_OK ? tensor_read(t, 0, t->shape[0], c->copies[i]->data, err) : st;
+    for (uint64_t k = 0; k < rows && st == GREBE_OK; k += some) {
+        st = call_check(&b->options.call, err);
+        st = st == GREBE_OK ? tensor_read(t, k, min_u64(some, rows - k), c->copies[i]->data + k * row_bytes, err) : st;
+    }
     if (st == GREBE_OK) {
         t->data = c->copies[i]->data;
         t->is_packed = true;

@@ -90,7 +90,7 @@ static grebe_status work(void *arg, size_t worker, grebe_error *err)
 grebe_status csc_explain(const struct csc_build *b, grebe_error *err)
 {
     for (size_t i = 0; i < b->m->n_edges; i++) {
-        grebe_status st = graph_edges_check(&b->files[i], err);
+        grebe_status st = graph_edges_check(&b->files[i], &b->options.call, err);
         if (st != GREBE_OK) {
             return st;
         }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/graph_dataset.h"
-#include "graph/graph_types.h"
+#include "graph/graph_degrees.h"
 
 static grebe_graph_array array_of(const struct tensor *t)
 {
@@ -57,16 +57,11 @@ int64_t grebe_graph_num_nodes(const grebe_graph *g, size_t id)
     return id < c->n_node_types ? c->node_type_offset[id + 1] - c->node_type_offset[id] : -1;
 }
 
-void grebe_graph_num_edges(const grebe_graph *g, int64_t *counts)
+grebe_status grebe_graph_num_edges(const grebe_graph *g, const grebe_call_options *options, int64_t *counts, grebe_error *err)
 {
-    const struct graph_csc *c = &g->csc;
-    memset(counts, 0, c->n_edge_types * sizeof *counts);
-    for (int64_t i = 0; c->n_edge_types > 0 && i < c->n_edges; i++) {
-        int64_t type = graph_edge_type_at(c, i);
-        if (type >= 0 && (size_t)type < c->n_edge_types) {
-            counts[type]++;
-        }
-    }
+    GREBE_CHECK_ARG(err, g != NULL && counts != NULL);
+    const struct call call = call_options_resolve(g->ctx, options);
+    return graph_edges_count(&g->csc, &call, counts, err);
 }
 
 const char *grebe_graph_attribute(const grebe_graph *g, bool is_edge, size_t i, grebe_graph_array *out)

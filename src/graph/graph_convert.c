@@ -105,14 +105,16 @@ static grebe_status put_values(const struct graph_outputs *o, struct io_writer *
     st = region_new(w->a, (size_t)(some * each * width), &r, err);
     for (uint64_t i = 0; i < rows && each > 0 && st == GREBE_OK; i += some) {
         uint64_t n = min_u64(some, rows - i);
-        st = tensor_read(t, i, n, r->data, err);
+        st = call_check(&o->call, err);
+        st = st == GREBE_OK ? tensor_read(t, i, n, r->data, err) : st;
         st = st == GREBE_OK ? io_write(w, r->data, (size_t)(n * each * width), err) : st;
     }
     region_drop(r);
     return st;
 }
 
-static grebe_status put_int32(struct io_writer *w, const struct tensor *t, const char *path, grebe_error *err)
+static grebe_status put_int32(const struct graph_outputs *o, struct io_writer *w, const struct tensor *t, const char *path,
+                              grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     uint64_t rows = t->shape[0], each = rows > 0 ? t->n_values / rows : 0;
@@ -123,6 +125,7 @@ static grebe_status put_int32(struct io_writer *w, const struct tensor *t, const
     int32_t *narrow = (int32_t *)(void *)(r->data + some * each * 8);
     for (uint64_t i = 0; i < rows && each > 0; i += some) {
         uint64_t n = min_u64(some, rows - i) * each;
+        GREBE_TRY(call_check(&o->call, err));
         GREBE_TRY(tensor_read_i64(t, i, n / each, wide, err));
         for (uint64_t k = 0; k < n; k++) {
             if (wide[k] < INT32_MIN || wide[k] > INT32_MAX) {
@@ -210,7 +213,7 @@ static grebe_status write_npy(struct graph_outputs *o, const struct graph_file *
     GREBE_TRY(make_folder_of(o, buf_text(&path), err));
     GREBE_TRY(io_create(o->store, buf_text(&path), o->is_durable, &w, err));
     GREBE_TRY(io_write(w, head.data, head.len, err));
-    GREBE_TRY(x->conversion == GRAPH_AS_INT32 ? put_int32(w, t, f->path, err) : put_values(o, w, t, err));
+    GREBE_TRY(x->conversion == GRAPH_AS_INT32 ? put_int32(o, w, t, f->path, err) : put_values(o, w, t, err));
     x->n_bytes = w->n_written;
     GREBE_TRY(graph_outputs_add(o, &w, err));
 out:

@@ -111,6 +111,25 @@ static grebe_status bad_source(int64_t edge, int64_t source, int64_t begin, int6
                       (long long)begin, (long long)end, (long long)source);
 }
 
+grebe_status graph_edges_count(const struct graph_csc *g, const struct call *call, int64_t *counts, grebe_error *err)
+{
+    memset(counts, 0, g->n_edge_types * sizeof *counts);
+    for (int64_t begin = 0; g->n_edge_types > 0 && begin < g->n_edges; begin += CHECK_EVERY) {
+        const int64_t end = min_i64(begin + CHECK_EVERY, g->n_edges);
+        const grebe_status st = call_check(call, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t type = graph_edge_type_at(g, i);
+            if (type >= 0 && (size_t)type < g->n_edge_types) {
+                counts[type]++;
+            }
+        }
+    }
+    return GREBE_OK;
+}
+
 grebe_status graph_degrees_count(const struct graph_csc *g, size_t edge_type, const struct call *call,
                                  struct graph_degree_counts *out, grebe_error *err)
 {

@@ -2,7 +2,7 @@
 #ifndef GREBE_GRAPH_GRAPH_DEGREES_H
 #define GREBE_GRAPH_GRAPH_DEGREES_H
 
-/* How many nodes have each degree, for one type of edges. */
+/* How many edges each type has, and how many nodes have each degree, for one type of edges. */
 
 #include "graph/graph_csc.h"
 
@@ -20,6 +20,9 @@ struct graph_degree_counts {
     int64_t n_edges, n_self_loops;
     struct graph_histogram in, out;
 };
+
+/** Edges of each type. @param counts Shape [n_edge_types], written. @return GREBE_OK; GREBE_ECANCELLED. */
+grebe_status graph_edges_count(const struct graph_csc *g, const struct call *call, int64_t *counts, grebe_error *err);
 
 /** @param out graph_degrees_release(), also after a failure. */
 grebe_status graph_degrees_count(const struct graph_csc *g, size_t edge_type, const struct call *call,

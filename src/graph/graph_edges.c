@@ -249,7 +249,7 @@ void graph_edges_forget(const struct graph_edges *e, const struct graph_edge_vie
     }
 }
 
-grebe_status graph_edges_check(const struct graph_edges *e, grebe_error *err)
+grebe_status graph_edges_check(const struct graph_edges *e, const struct call *call, grebe_error *err)
 {
     const size_t room = GRAPH_BLOCK_EDGES + 1, bytes = 2 * room * sizeof(int64_t);
     grebe_status st = GREBE_OK;
@@ -259,7 +259,8 @@ grebe_status graph_edges_check(const struct graph_edges *e, grebe_error *err)
     }
     for (size_t i = 0; i < e->n_blocks && st == GREBE_OK; i++) {
         size_t n = 0;
-        st = graph_edges_read(e, i, ends, ends + room, &n, err);
+        st = call_check(call, err);
+        st = st == GREBE_OK ? graph_edges_read(e, i, ends, ends + room, &n, err) : st;
     }
     mem_free(e->ctx->a, ends, bytes);
     return st;

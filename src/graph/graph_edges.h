@@ -69,6 +69,6 @@ struct graph_edge_view graph_edges_view(const struct graph_edges *e, size_t bloc
 /** The pages of the block no longer count as memory of the process. */
 void graph_edges_forget(const struct graph_edges *e, const struct graph_edge_view *v);
 /** Read all of the file, from the beginning, for what it fails with first. */
-grebe_status graph_edges_check(const struct graph_edges *e, grebe_error *err);
+grebe_status graph_edges_check(const struct graph_edges *e, const struct call *call, grebe_error *err);
 
 #endif

@@ -55,7 +55,8 @@ static grebe_status put_ends(void *arg, struct graph_torch_writer *w, grebe_erro
     for (int64_t i = 0; i <= b->n_nodes && st == GREBE_OK; i += CHUNK_VALUES) {
         int64_t n = min_i64(CHUNK_VALUES, b->n_nodes + 1 - i);
         csc_put_ends(b, i, n, bytes);
-        st = graph_torch_put(w, bytes, (size_t)n * width, err);
+        st = call_check(&b->options.call, err);
+        st = st != GREBE_OK ? st : graph_torch_put(w, bytes, (size_t)n * width, err);
     }
     mem_free(b->m->ctx->a, bytes, CHUNK_VALUES * 8);
     return st;
@@ -64,6 +65,7 @@ static grebe_status put_ends(void *arg, struct graph_torch_writer *w, grebe_erro
 struct parts {
     const struct csc_column *column;
     size_t n;
+    const struct call *call;
 };
 
 /* Parts one after another. */
@@ -75,7 +77,8 @@ static grebe_status put_parts(void *arg, struct graph_torch_writer *w, grebe_err
         const struct tensor *t = &p->column->parts[i];
         uint64_t bytes = t->n_values * tensor_type_bytes(t->type);
         for (uint64_t at = 0; at < bytes && st == GREBE_OK; at += 1 << 20) {
-            st = graph_torch_put(w, t->data + at, (size_t)min_u64(1 << 20, bytes - at), err);
+            st = call_check(p->call, err);
+            st = st == GREBE_OK ? graph_torch_put(w, t->data + at, (size_t)min_u64(1 << 20, bytes - at), err) : st;
         }
     }
     return st;
@@ -98,7 +101,7 @@ static grebe_status column_entry(struct writing *w, const struct csc_column *c, 
         if (p == NULL) {
             return mem_fail(err, sizeof *p, c->name);
         }
-        *p = (struct parts){ c, n_parts };
+        *p = (struct parts){ c, n_parts, &w->b->options.call };
         t->fn = put_parts;
         t->arg = p;
     }

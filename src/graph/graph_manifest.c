@@ -39,11 +39,12 @@ static grebe_status join(struct buf *dst, const char *folder, const char *rest, 
 }
 
 /* Of the content, which is looked at where it is mapped and read where it cannot be. */
-static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const char *path, uint64_t *out,
+static grebe_status digest_of(struct io_store *store, const struct call *call, const char *path, uint64_t *out,
                               grebe_error *err)
 {
     enum { CHUNK = 1 << 20 };
     grebe_status st = GREBE_OK;
+    grebe_context *ctx = store->ctx;
     struct io_file *file = NULL;
     struct region *map = NULL;
     struct hash_stream *h = NULL;
@@ -58,7 +59,8 @@ static grebe_status digest_of(struct io_store *store, grebe_context *ctx, const 
     }
     for (uint64_t at = 0; at < file->id.size_bytes && st == GREBE_OK; at += CHUNK) {
         size_t n = (size_t)min_u64(CHUNK, file->id.size_bytes - at);
-        st = map != NULL ? GREBE_OK : io_read(file, at, bytes, n, err);
+        st = call_check(call, err);
+        st = st != GREBE_OK || map != NULL ? st : io_read(file, at, bytes, n, err);
         hash_stream_put(h, map != NULL ? map->data + at : bytes, st == GREBE_OK ? n : 0);
         if (map != NULL) {
             region_forget(map, map->data + at, n);
@@ -95,6 +97,7 @@ out:
 
 struct digesting {
     struct io_store *store;
+    const struct call *call;
     const struct graph_inputs *inputs;
     uint64_t *digests;
 };
@@ -107,7 +110,7 @@ static grebe_status digest_input(void *arg, size_t i, grebe_error *err)
     struct buf path = BUF_INIT(d->store->ctx->a);
     struct io_info info;
     GREBE_TRY(join(&path, d->inputs->data, name, &real, err));
-    GREBE_TRY(digest_of(d->store, d->store->ctx, real, &d->digests[i], err));
+    GREBE_TRY(digest_of(d->store, d->call, real, &d->digests[i], err));
     GREBE_TRY(io_stat(d->store, real, &info, err)); /* after all reading */
     if (!io_identity_equal(&info.id, &d->inputs->before[i])) {
         st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: changed while it was read", name);
@@ -154,7 +157,7 @@ grebe_status graph_manifest_write(const struct graph_outputs *outputs, const gre
     struct json_writer w;
     struct option list[N_OPTIONS];
     const char *real = NULL;
-    struct digesting d = { store, inputs, arena_array(&outputs->m->arena, inputs->n, sizeof *d.digests) };
+    struct digesting d = { store, &outputs->call, inputs, arena_array(&outputs->m->arena, inputs->n, sizeof *d.digests) };
     if (d.digests == NULL) {
         return mem_fail(err, inputs->n * sizeof *d.digests, inputs->data);
     }
@@ -205,7 +208,7 @@ out:
 
 struct comparing {
     struct io_store *store;
-    grebe_context *ctx;
+    const struct call *call;
     struct buf path;
     char *reason;
     size_t room;
@@ -256,7 +259,7 @@ static grebe_status input_is_same(struct comparing *c, const char *data, const s
         return GREBE_OK;
     }
     if (info.id.size_bytes == size) { /* touched, perhaps not changed */
-        GREBE_TRY(digest_of(c->store, c->ctx, real, &digest, err));
+        GREBE_TRY(digest_of(c->store, c->call, real, &digest, err));
         snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
         *is_same = strcmp(hex, was_digest->text) == 0;
     }
@@ -318,13 +321,14 @@ static grebe_status compare(struct comparing *c, const char *made, const char *d
     return st;
 }
 
-grebe_status graph_manifest_compare(struct io_store *store, grebe_context *ctx, const char *made, const char *data,
+grebe_status graph_manifest_compare(struct io_store *store, const struct call *call, const char *made, const char *data,
                                     const grebe_graph_options *options, bool *is_current, char *reason, size_t room,
                                     grebe_error *err)
 {
     grebe_status st = GREBE_OK;
-    struct comparing c = { store, ctx, BUF_INIT(ctx->a), reason, room };
-    struct arena arena = ARENA_INIT(ctx->a);
+    const grebe_allocator *a = store->ctx->a;
+    struct comparing c = { store, call, BUF_INIT(a), reason, room };
+    struct arena arena = ARENA_INIT(a);
     struct region *text = NULL;
     const struct json_value *root = NULL;
     const char *real = NULL;

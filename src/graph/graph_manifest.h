@@ -32,7 +32,7 @@ grebe_status graph_manifest_write(const struct graph_outputs *outputs, const gre
  * @param made   Folder `preprocessed`. @param data Folder of the data set.
  * @param reason Why not, or why: a sentence. Shape [room].
  */
-grebe_status graph_manifest_compare(struct io_store *store, grebe_context *ctx, const char *made, const char *data,
+grebe_status graph_manifest_compare(struct io_store *store, const struct call *call, const char *made, const char *data,
                                     const grebe_graph_options *options, bool *is_current, char *reason, size_t room,
                                     grebe_error *err);
 

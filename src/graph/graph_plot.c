@@ -51,16 +51,17 @@ static grebe_status add_curve(struct picture *p, const char *before, const char 
 }
 
 /* Ids of the types with most edges, at most TYPES_MAX, in the order of the ids. */
-static grebe_status largest_types(const grebe_graph *graph, size_t *types, size_t *n, grebe_error *err)
+static grebe_status largest_types(const grebe_graph *graph, const struct call *call, size_t *types, size_t *n, grebe_error *err)
 {
     const size_t n_types = graph_n_edge_types(&graph->csc);
+    grebe_status st = GREBE_OK;
     int64_t *counts = mem_alloc_zero(graph->ctx->a, n_types * sizeof *counts);
     *n = 0;
     if (counts == NULL) {
         return mem_fail(err, n_types * sizeof *counts, "types");
     }
     if (n_types > TYPES_MAX) {
-        grebe_graph_num_edges(graph, counts);
+        GREBE_TRY(graph_edges_count(&graph->csc, call, counts, err));
     }
     for (size_t k = 0; k < TYPES_MAX && k < n_types; k++) {
         size_t best = 0;
@@ -74,15 +75,16 @@ static grebe_status largest_types(const grebe_graph *graph, size_t *types, size_
             types[(*n)++] = t;
         }
     }
+out:
     mem_free(graph->ctx->a, counts, n_types * sizeof *counts);
-    return GREBE_OK;
+    return st;
 }
 
 static grebe_status add_types(const grebe_graph *graph, const struct call *call, struct picture *p, grebe_error *err)
 {
     const struct graph_csc *g = &graph->csc;
     size_t types[TYPES_MAX], n = 0;
-    grebe_status st = largest_types(graph, types, &n, err);
+    grebe_status st = largest_types(graph, call, types, &n, err);
     for (size_t i = 0; st == GREBE_OK && i < n; i++) {
         struct graph_degree_counts counts;
         const char *type = grebe_graph_edge_type(graph, types[i]);

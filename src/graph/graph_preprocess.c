@@ -151,7 +151,7 @@ static grebe_status decide(struct job *j, bool *is_needed, char *reason, size_t 
         *is_needed = false;
     } else {
         GREBE_TRY(
-            graph_manifest_compare(j->store, j->ctx, j->made, j->data, &j->options, &is_current, reason, room, err));
+            graph_manifest_compare(j->store, &j->call, j->made, j->data, &j->options, &is_current, reason, room, err));
         *is_needed = !is_current;
     }
 out:
@@ -345,7 +345,7 @@ grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const 
     GREBE_TRY(decide(&j, &is_needed, reason, sizeof reason, err));
     if (is_needed) {
         GREBE_TRY(read_checked(&j, err));
-        GREBE_TRY(j.m->n_errors == 0 ? graph_seeds_check(j.m, err) : GREBE_OK);
+        GREBE_TRY(j.m->n_errors == 0 ? graph_seeds_check(j.m, &j.call, err) : GREBE_OK);
         graph_problems_tell(j.m, &j.options);
         GREBE_TRY(graph_problems_status(j.m, err));
         GREBE_TRY(check_replaced(&j, err));
@@ -381,12 +381,13 @@ static grebe_status check_edges(struct job *j, grebe_error *err)
         grebe_status found = graph_edges_open(j->m, i, &csv, &e, &failed);
         for (size_t k = 0; k < e.n_blocks && found == GREBE_OK; k++) {
             size_t n = 0;
-            found = graph_edges_read(&e, k, ends, ends + GRAPH_BLOCK_EDGES + 1, &n, &failed);
+            found = call_check(&j->call, &failed);
+            found = found == GREBE_OK ? graph_edges_read(&e, k, ends, ends + GRAPH_BLOCK_EDGES + 1, &n, &failed) : found;
             all += (int64_t)n;
         }
         bool is_new = j->m->edges[i].n_edges < 0;
         graph_edges_close(&e);
-        if (found == GREBE_ENOMEM) {
+        if (found == GREBE_ENOMEM || found == GREBE_ECANCELLED) {
             st = error_copy(err, found, &failed);
         } else if (found != GREBE_OK) {
             st = graph_problem_add_file(j->m, &j->m->edges[i].file, found, failed.message, err);
@@ -409,7 +410,7 @@ grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe
     GREBE_TRY(read_checked(&j, err));
     if (j.options.is_deep && j.m->n_errors == 0) {
         GREBE_TRY(check_edges(&j, err));
-        GREBE_TRY(graph_seeds_check(j.m, err));
+        GREBE_TRY(graph_seeds_check(j.m, &j.call, err));
     }
     graph_problems_tell(j.m, &j.options);
     if (n_errors != NULL) {

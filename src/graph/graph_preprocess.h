@@ -15,7 +15,7 @@ grebe_status graph_options_resolve(const grebe_graph_options *options, grebe_gra
 void graph_problems_tell(struct graph_metadata *m, const grebe_graph_options *options);
 
 /** Compare the seeds and negatives of all sets with the numbers of nodes; the first of a file that is no node is a problem of it. */
-grebe_status graph_seeds_check(struct graph_metadata *m, grebe_error *err);
+grebe_status graph_seeds_check(struct graph_metadata *m, const struct call *call, grebe_error *err);
 
 /** fused_csc_sampling_graph.pt in the folder of the outputs, to be published with them. @param n_bytes Written. */
 grebe_status graph_file_write(struct graph_outputs *o, const char *path, struct csc_build *b, uint64_t *n_bytes,

@@ -47,6 +47,7 @@ static const struct graph_node_spec *nodes_of(const struct graph_metadata *m, co
 
 struct checking {
     struct graph_metadata *m;
+    const struct call *call;
     const char *set, *type;
     int64_t *ids; /* shape [CHUNK_VALUES] */
 };
@@ -68,7 +69,11 @@ static grebe_status check_rows(const struct checking *c, const struct graph_set_
     const uint64_t rows = t->shape[0], some = CHUNK_VALUES / width;
     for (uint64_t begin = 0; begin < rows; begin += some) {
         const size_t n = (size_t)(min_u64(some, rows - begin) * width);
-        grebe_status st = tensor_read_i64(t, begin, n / width, c->ids, err);
+        grebe_status st = call_check(c->call, err);
+        if (st != GREBE_OK) {
+            return st;
+        }
+        st = tensor_read_i64(t, begin, n / width, c->ids, err);
         if (st != GREBE_OK) {
             return error_wrap(err, st, "%s: from row %llu on", x->file.path, (unsigned long long)begin);
         }
@@ -107,17 +112,17 @@ static grebe_status check_item(const struct checking *c, const struct graph_set_
                                                 (unsigned long long)width, CHUNK_VALUES);
     }
     tensor_release(&t);
-    if (st == GREBE_ENOMEM) {
+    if (st == GREBE_ENOMEM || st == GREBE_ECANCELLED) {
         return error_copy(err, st, &failed);
     }
     return st == GREBE_OK ? st : graph_problem_add_file(c->m, &x->file, st, failed.message, err);
 }
 
-grebe_status graph_seeds_check(struct graph_metadata *m, grebe_error *err)
+grebe_status graph_seeds_check(struct graph_metadata *m, const struct call *call, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     const size_t bytes = CHUNK_VALUES * sizeof(int64_t);
-    struct checking c = { .m = m, .ids = mem_alloc(m->ctx->a, bytes) };
+    struct checking c = { .m = m, .call = call, .ids = mem_alloc(m->ctx->a, bytes) };
     if (c.ids == NULL) {
         return mem_fail(err, bytes, m->shown);
     }

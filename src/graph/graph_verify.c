@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/pool.h"
 #include "graph/graph_dataset.h"
+#include "graph/graph_degrees.h"
 #include "graph/graph_preprocess.h"
 #include "graph/graph_types.h"
 
@@ -303,7 +304,7 @@ grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_opti
     if (c->ctx != NULL) {
         GREBE_TRY(verify_checksums(&v, graph->path, err));
         GREBE_TRY(verify_lists(&v, graph->path, err));
-        grebe_graph_num_edges(graph, edges);
+        GREBE_TRY(graph_edges_count(c, &v.call, edges, err));
     }
     GREBE_TRY(call_check(&v.call, err));
     verify_features(&v, edges);

@@ -138,10 +138,11 @@ static grebe_status put_edges(struct graph_exporting *e, size_t type, const stru
     const char *name = grebe_graph_edge_type(e->g, type), *file = NULL;
     const struct graph_part part = { .kind = GRAPH_PART_EDGES, .i = type };
     struct matrix m;
-    grebe_status st = graph_part_matrix(e->g, false, &part, &m, err);
+    grebe_status st = graph_part_matrix(e->g, false, &part, &e->call, &m, err);
     if (st != GREBE_OK) {
         return error_wrap(err, st, "edges %s", name != NULL ? name : "");
     }
+    GREBE_TRY(m.prepare(m.file, &e->call, err));
     GREBE_TRY(graph_export_name(e, "edges", name != NULL ? name : "edges", "npy", &file, err));
     GREBE_TRY(write_columns(e, &m, 2, file, err)); /* sources, targets */
     const struct yaml_tree *t = graph_tree_text(&e->ar, graph_tree_text(&e->ar, graph_tree_map(&e->ar), "format", "numpy"), "path", file);
@@ -158,10 +159,11 @@ static grebe_status put_nodes(struct graph_exporting *e, size_t type, const stru
     const char *name = grebe_graph_node_type(e->g, type);
     const struct graph_part part = { .kind = GRAPH_PART_NODES, .i = type };
     struct matrix m;
-    grebe_status st = graph_part_matrix(e->g, false, &part, &m, err);
+    grebe_status st = graph_part_matrix(e->g, false, &part, &e->call, &m, err);
     if (st != GREBE_OK) {
         return error_wrap(err, st, "nodes %s", name != NULL ? name : "");
     }
+    GREBE_TRY(m.prepare(m.file, &e->call, err));
     const struct yaml_tree *t = graph_tree_int(&e->ar, graph_tree_map(&e->ar), "num", (int64_t)m.n_rows);
     GREBE_TRY(keep(name != NULL ? graph_tree_text(&e->ar, t, "type", name) : t, out, err));
     GREBE_TRY(put_attributes(e, &m, 1, "node", name, attributes, n, err));

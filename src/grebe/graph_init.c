@@ -310,7 +310,7 @@ static grebe_status count_all(struct graph_initing *k, struct graph_metadata *m,
     for (size_t i = 0; i < m->n_edges; i++) {
         GREBE_TRY(graph_metadata_check_rows(m, i, err));
     }
-    GREBE_TRY(m->n_errors == 0 ? graph_seeds_check(m, err) : GREBE_OK);
+    GREBE_TRY(m->n_errors == 0 ? graph_seeds_check(m, &k->call, err) : GREBE_OK);
     st = graph_problems_status(m, err);
 out:
     mem_free(k->ctx->a, ends, bytes);

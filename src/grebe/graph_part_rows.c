@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of the parts of a graph, row by row. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include "base/checked.h"
 #include "graph/graph_types.h"
 #include "grebe/graph_parts.h"
+
+enum { CHECK_EVERY = 1 << 20 }; /* edges between looks at a token to cancel */
 
 enum column_kind { COLUMN_TENSOR, COLUMN_SOURCE, COLUMN_TARGET, COLUMN_EDGE, COLUMN_NODE };
 
@@ -113,16 +116,24 @@ static grebe_status range_of(const struct part_rows *p, int64_t *begin, int64_t 
     return GREBE_OK;
 }
 
-/* How many edges of p's type there are, and whether they stand as they are to be read. */
-static grebe_status count_edges(struct part_rows *p, grebe_error *err)
+/* How many edges of p's type there are, and whether they stand as they are to be read. call NULL: it cannot be cancelled. */
+static grebe_status count_edges(struct part_rows *p, const struct call *call, grebe_error *err)
 {
     int64_t begin, end;
     grebe_status st = range_of(p, &begin, &end, err);
     if (st != GREBE_OK) {
         return st;
     }
-    for (int64_t e = begin; e < end; e++) {
-        p->n_rows += (size_t)graph_edge_type_at(&p->graph->csc, e) == p->edge_type;
+    const struct graph_csc *g = &p->graph->csc;
+    p->n_rows = g->n_node_types == 0 ? end - begin : 0;
+    for (int64_t e = begin; g->n_node_types > 0 && e < end; e++) {
+        if ((e - begin) % CHECK_EVERY == 0 && call != NULL) {
+            st = call_check(call, err);
+            if (st != GREBE_OK) {
+                return st;
+            }
+        }
+        p->n_rows += (size_t)graph_edge_type_at(g, e) == p->edge_type;
     }
     p->first = begin;
     p->has_positions = p->n_rows > 0 && (graph_edge_ids(&p->graph->csc) != NULL || p->n_rows != end - begin);
@@ -130,7 +141,7 @@ static grebe_status count_edges(struct part_rows *p, grebe_error *err)
 }
 
 /* Positions of the edges of p's type: by kept id where there are ids, else as they stand. */
-static grebe_status find_positions(const struct part_rows *p, int64_t *positions, grebe_error *err)
+static grebe_status find_positions(const struct part_rows *p, const struct call *call, int64_t *positions, grebe_error *err)
 {
     const struct graph_csc *g = &p->graph->csc;
     const struct tensor *ids = graph_edge_ids(g);
@@ -139,6 +150,9 @@ static grebe_status find_positions(const struct part_rows *p, int64_t *positions
     memset(positions, 0xff, (size_t)p->n_rows * sizeof *positions);
     for (int64_t e = begin; st == GREBE_OK && e < end; e++) {
         int64_t row = i;
+        if ((e - begin) % CHECK_EVERY == 0) {
+            GREBE_TRY(call_check(call, err));
+        }
         if ((size_t)graph_edge_type_at(g, e) != p->edge_type) {
             continue;
         }
@@ -151,12 +165,14 @@ static grebe_status find_positions(const struct part_rows *p, int64_t *positions
             positions[row] = e;
         }
     }
+out:
     return st;
 }
 
 /* Before rows are read: what it takes is not taken from those who only count. */
-static grebe_status place(struct part_rows *p, grebe_error *err)
+static grebe_status part_prepare(void *file, const struct call *call, grebe_error *err)
 {
+    struct part_rows *p = file;
     const grebe_allocator *a = p->graph->ctx->a;
     size_t bytes = 0;
     grebe_status st = GREBE_OK;
@@ -166,7 +182,7 @@ static grebe_status place(struct part_rows *p, grebe_error *err)
     pthread_mutex_lock(&p->lock);
     if (!atomic_load(&p->is_placed)) {
         int64_t *positions = checked_mul_size((size_t)p->n_rows, sizeof *positions, &bytes) ? mem_alloc(a, bytes) : NULL;
-        st = positions != NULL ? find_positions(p, positions, err) : mem_fail(err, bytes, "edges");
+        st = positions != NULL ? find_positions(p, call, positions, err) : mem_fail(err, bytes, "edges");
         if (st == GREBE_OK) {
             p->positions = positions;
             atomic_store(&p->is_placed, true);
@@ -183,10 +199,7 @@ static grebe_status part_read(void *file, size_t column, uint64_t begin, uint64_
     struct part_rows *p = file;
     const struct part_column *c = &p->columns[column];
     int64_t *ids = dst;
-    grebe_status st = place(p, err);
-    if (st != GREBE_OK) {
-        return st;
-    }
+    assert(!p->has_positions || p->positions != NULL); /* prepared */
     switch (c->kind) {
     case COLUMN_TENSOR: return read_tensor(p, c->tensor, (int64_t)begin, (int64_t)n, dst, err);
     case COLUMN_SOURCE:
@@ -237,12 +250,12 @@ static grebe_status add_attributes(struct part_rows *p, struct matrix *m, const 
     return st;
 }
 
-static grebe_status make_edges(struct part_rows *p, struct matrix *m, size_t type, grebe_error *err)
+static grebe_status make_edges(struct part_rows *p, struct matrix *m, size_t type, const struct call *call, grebe_error *err)
 {
     const struct graph_csc *g = &p->graph->csc;
     p->edge_type = type;
     const struct tensor *ids = graph_edge_ids(&p->graph->csc);
-    grebe_status st = count_edges(p, err);
+    grebe_status st = count_edges(p, call, err);
     m->n_rows = (uint64_t)p->n_rows;
     add_ids(p, m, "source", COLUMN_SOURCE);
     add_ids(p, m, "target", COLUMN_TARGET);
@@ -289,8 +302,8 @@ static grebe_status make_set(struct part_rows *p, struct matrix *m, const struct
     return st == GREBE_OK && s->n_items == 0 ? GREBE_FAIL(err, GREBE_ESCHEMA, "the set has no arrays") : st;
 }
 
-grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struct graph_part *part, struct matrix *m,
-                               grebe_error *err)
+grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struct graph_part *part,
+                               const struct call *call, struct matrix *m, grebe_error *err)
 {
     const grebe_allocator *a = graph->ctx->a;
     grebe_status st = GREBE_OK;
@@ -303,11 +316,12 @@ grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struc
     pthread_mutex_init(&p->lock, NULL);
     p->owns_graph = takes_graph;
     m->read = part_read;
+    m->prepare = part_prepare;
     m->close = part_close;
     m->file = p;
     switch (part->kind) {
     case GRAPH_PART_FEATURE: st = make_feature(p, m, part->i, err); break;
-    case GRAPH_PART_EDGES: st = make_edges(p, m, part->i, err); break;
+    case GRAPH_PART_EDGES: st = make_edges(p, m, part->i, call, err); break;
     case GRAPH_PART_NODES: st = make_nodes(p, m, part->i, err); break;
     default: st = make_set(p, m, part, err); break;
     }

@@ -29,12 +29,13 @@ grebe_status graph_part_find(const grebe_graph *g, const char *path, const char 
 
 /**
  * Columns and rows of a part. m->file is owned: m->close(). The graph is borrowed until then, or with `takes_graph` closed by
- * it (on success).
+ * it (on success). Rows are read after m->prepare().
  *
- * @return GREBE_OK; GREBE_ECORRUPT (edge ids); GREBE_ESCHEMA; GREBE_EUNSUPPORTED; GREBE_ELIMIT; GREBE_ENOMEM.
+ * @param call Of counting edges; NULL: that cannot be cancelled.
+ * @return GREBE_OK; GREBE_ECORRUPT (edge ids); GREBE_ESCHEMA; GREBE_EUNSUPPORTED; GREBE_ELIMIT; GREBE_ECANCELLED; GREBE_ENOMEM.
  */
-grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struct graph_part *part, struct matrix *m,
-                               grebe_error *err);
+grebe_status graph_part_matrix(grebe_graph *graph, bool takes_graph, const struct graph_part *part,
+                               const struct call *call, struct matrix *m, grebe_error *err);
 /** The tensor that a column of such a matrix has rows of, borrowed from the graph; NULL: it is made of ids. */
 const struct tensor *graph_part_tensor(const struct matrix *m, size_t column);
 

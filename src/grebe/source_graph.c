@@ -124,7 +124,7 @@ static grebe_status part_open(struct io_store *store, const char *path, const st
     }
     GREBE_TRY(st);
     GREBE_TRY(graph_part_find(g, folder, name, &part, err));
-    st = graph_part_matrix(g, true, &part, &m, err);
+    st = graph_part_matrix(g, true, &part, NULL, &m, err);
     if (st != GREBE_OK) {
         st = error_wrap(err, st, "%s", path);
         goto out;

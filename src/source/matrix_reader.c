@@ -107,6 +107,12 @@ static grebe_status make_chunks(struct matrix_reader *r, grebe_error *err)
 
 /* ---- rows ---- */
 
+static grebe_status prepare(struct matrix_reader *r, const struct call *call, grebe_error *err)
+{
+    grebe_status st = call_check(call, err);
+    return st == GREBE_OK && r->m.prepare != NULL ? r->m.prepare(r->m.file, call, err) : st;
+}
+
 /* Bytes 0 and not 0 to bits. */
 static grebe_status pack_bits(const grebe_allocator *a, const unsigned char *bytes, size_t n, struct ArrowArray *out,
                               grebe_error *err)
@@ -236,7 +242,7 @@ static grebe_status matrix_read(struct format_reader *base, const int *columns, 
 {
     bool is_copied = base->file_size_bytes > call->memory_limit_bytes;
     struct wanted w = { (uint64_t)row_begin, NULL, row_end - row_begin, is_copied };
-    grebe_status st = call_check(call, err);
+    grebe_status st = prepare((struct matrix_reader *)base, call, err);
     return st != GREBE_OK ? st : make_rows((struct matrix_reader *)base, columns, n_columns, &w, out, err);
 }
 
@@ -244,7 +250,7 @@ static grebe_status matrix_take(struct format_reader *base, const int *columns, 
                                 int64_t n, const struct call *call, struct ArrowArray *out, grebe_error *err)
 {
     struct wanted w = { 0, rows, n, false };
-    grebe_status st = call_check(call, err);
+    grebe_status st = prepare((struct matrix_reader *)base, call, err);
     return st != GREBE_OK ? st : make_rows((struct matrix_reader *)base, columns, n_columns, &w, out, err);
 }
 

@@ -28,6 +28,8 @@ struct matrix {
     struct region *map; /* borrowed: the reader takes a reference; NULL */
     /** Rows [begin, begin + n) of a column, packed, little endian, into dst. Safe from several threads. */
     grebe_status (*read)(void *file, size_t column, uint64_t begin, uint64_t n, void *dst, grebe_error *err);
+    /** Before rows are read: what takes long enough to be cancelled, once. Safe from several threads. NULL: nothing. */
+    grebe_status (*prepare)(void *file, const struct call *call, grebe_error *err);
     void (*close)(void *file);
     void *file;
 };

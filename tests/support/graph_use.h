@@ -21,11 +21,13 @@ enum { GRAPH_USE_ROWS = 100, GRAPH_USE_BYTES = 1 << 20, GRAPH_USE_MOST = 1 << 16
 static inline void graph_use_part(grebe_graph *g, const struct graph_part *part)
 {
     struct matrix m;
-    if (graph_part_matrix(g, false, part, &m, NULL) != GREBE_OK) {
+    const struct call call = call_options_resolve(g->ctx, NULL);
+    if (graph_part_matrix(g, false, part, &call, &m, NULL) != GREBE_OK) {
         return;
     }
     const uint64_t n = m.n_rows < GRAPH_USE_ROWS ? m.n_rows : GRAPH_USE_ROWS;
-    for (size_t i = 0; i < m.n_columns && n > 0; i++) {
+    const bool is_ready = m.prepare(m.file, &call, NULL) == GREBE_OK;
+    for (size_t i = 0; i < m.n_columns && n > 0 && is_ready; i++) {
         const uint64_t width = m.columns[i].width, bytes = width <= GRAPH_USE_BYTES ? n * width * matrix_element_bytes(m.columns[i].format) : 0;
         if (bytes > 0 && bytes <= GRAPH_USE_BYTES) {
             unsigned char *rows = malloc((size_t)bytes);
@@ -76,7 +78,7 @@ static inline void graph_use(grebe_graph *g)
     }
     int64_t *counts = malloc((graph_n_node_types(c) + graph_n_edge_types(c)) * sizeof *counts);
     (void)!grebe_graph_isolated_nodes(g, NULL, counts, NULL);
-    grebe_graph_num_edges(g, counts);
+    (void)!grebe_graph_num_edges(g, NULL, counts, NULL);
     free(counts);
     for (size_t i = 0; i < 4; i++) {
         grebe_graph_sampling how = GREBE_GRAPH_SAMPLING_INIT;
