@@ -21,6 +21,13 @@ class Layer:
     def __init__(self, relations, counts):
         self.relations, self.counts = relations, counts
 
+    def __repr__(self):
+        return f"<graph Layer of {sum(len(r[1]) for r in _relations(self))} edges>"
+
+
+def _relations(layer):
+    return layer.relations.values() if isinstance(layer.relations, dict) else (layer.relations,)
+
 
 class Batch:
     """What sample_neighbors() gives: nodes by type (ids, seeds first; one array in a graph without types), layers, the outermost first."""
@@ -42,6 +49,10 @@ class Batch:
         """All nodes of the batch, whose features it needs."""
         return self.nodes
 
+    def __repr__(self):
+        nodes = self.nodes if isinstance(self.nodes, dict) else {None: () if self.nodes is None else self.nodes}
+        return f"<graph {type(self).__name__}: {sum(map(len, nodes.values()))} nodes, {self.num_edges} edges in {len(self.layers)} layers>"
+
     def to_pyg(self, x=None, y=None):
         """As Data (of typed graphs HeteroData) of torch_geometric, or a look-alike: edge_index, n_id, e_id, batch_size, num_sampled_nodes,
         num_sampled_edges. x: rows for nodes, y: labels of the seeds, {type: …} in typed graphs."""
@@ -53,7 +64,15 @@ def sampling_of(fanouts, replace, method, probs, layer_dependency, batch_depende
     import numpy as np
     if method not in _METHODS:
         raise ValueError(f"method: expected one of {', '.join(_METHODS)}, found {method!r}")
-    fanouts = np.asarray(fanouts)
+    def is_list(f):
+        return getattr(f, "ndim", 1) > 0 and hasattr(f, "__len__")
+    if not is_list(fanouts):
+        raise ValueError(f"fanouts: expected a list with a number for each layer, found {fanouts!r}")
+    widths = {len(f) for f in fanouts if is_list(f)}
+    if len(widths) > 1:
+        raise ValueError(f"fanouts: expected as many numbers for each layer, found {sorted(widths)}")
+    width = widths.pop() if widths else 1
+    fanouts = np.asarray([f if is_list(f) else [f] * width for f in fanouts] if width > 1 else fanouts)
     if fanouts.ndim not in (1, 2) or not fanouts.size or fanouts.dtype.kind not in "iu":
         raise ValueError(f"fanouts: expected a number or a list of numbers for each layer, found {fanouts!r}")
     if int(fanouts.max()) > np.iinfo(np.int64).max:
@@ -94,9 +113,9 @@ class MiniBatch(Batch):
 
     items: {type: {name: array}}, type None where the set has none: "seeds" (shape [n], or [n, 2] for pairs, negatives behind the
     positives), what else the set has ("labels", …), of the positives alone, and when sampled "rows", those of the seeds in the batch.
-    features: {what was asked for: array}, one row for each node of the batch."""
+    features: {what was asked for: array}, one row for each node of the batch; of edges a list of arrays, one for each of layers."""
 
-    def __init__(self, parts, sampled, rows, features, columns, types):
+    def __init__(self, parts, sampled, rows, features, kinds, columns, types):
         from numpy import frombuffer, int64
         if sampled is None:
             self.nodes, self.layers, self.num_edges = None, [], 0
@@ -115,7 +134,25 @@ class MiniBatch(Batch):
                 found["seeds"] = seeds.reshape(-1, arity)
                 if at is not None:
                     found["rows"] = at.reshape(-1, arity)
-        self.features = {key: frombuffer(r, dtype).reshape((-1,) + shape) for (key, dtype, shape), r in zip(features, rows)}
+        def array(buffer, dtype, shape):
+            return frombuffer(buffer, dtype).reshape((-1,) + shape)
+        self.features = {key: [array(x, dtype, shape) for x in r] if isinstance(r, list) else array(r, dtype, shape)
+                         for (key, dtype, shape), r in zip(features, rows)}
+        self._kinds = {key: kind for key, kind in kinds.items() if key in self.features}
+
+    def to_pyg(self, x=None, y=None):
+        """As Batch.to_pyg(). x, y not given: the one feature of nodes that came along (of each type), and "labels"."""
+        def only(found):
+            return found[0] if len(found) == 1 else None
+        if not isinstance(self.nodes, dict):
+            x = only([self.features[key] for key in self._kinds]) if x is None else x
+            y = self.items.get(None, {}).get("labels") if y is None else y
+            return super().to_pyg(x, y)
+        if x is None:
+            x = {kind: only([self.features[key] for key, k in self._kinds.items() if k == kind]) for kind in self.nodes}
+        if y is None:
+            y = {kind: part.get("labels") for kind, part in self.items.items()}
+        return super().to_pyg(x, y)
 
 
 class Loader:
@@ -135,30 +172,49 @@ class Loader:
         if fanouts is None and features:
             raise ValueError("features: expected fanouts with them, for rows are those of sampled nodes")
         found = [(key, dataset.features[key]) for key in features]
-        for key, f in found:
-            if f.domain != "node":
-                raise ValueError(f"features: expected features of nodes, found {key!r} of domain {f.domain!r}")
         self._types = _type_names(dataset)
         fetches = [(f.domain, f.type, f.name, cache_bytes) for _, f in found]
         self._features = [(key, f.values.dtype, f.shape[1:]) for key, f in found]
+        self._kinds = {key: f.type for key, f in found if f.domain == "node"}
         self._columns = {kind: [(name, a.dtype, a.shape[1:]) for name, a in part.items() if name != "seeds"] for kind, part in arrays.items()}
         sampling = None if fanouts is None else sampling_of(fanouts, *how)
         self._loader = _core.graph_loader(dataset._handle, task, which, sampling, *items, fetches, threads)
         self.epoch = 0
-        self._iteration = None
+        self._iteration, self._shares = None, {}
 
     def __reduce__(self):
         return loader_of, (*self._made, self.epoch)
 
     def share(self, worker, num_workers):
         """The same loader for one of several workers, with its part of what this one has of each epoch; in place of worker and num_workers
-        of loader(), where they are known only in the worker, as those of torch.utils.data.DataLoader are."""
-        dataset, task, which, fanouts, features, cache_bytes, items, how, threads = self._made
-        items = (*items[:6], operator.index(num_workers), operator.index(worker), *items[8:])
-        return loader_of(dataset, task, which, fanouts, features, cache_bytes, items, how, threads, self.epoch)
+        of loader(), where they are known only in the worker, as those of torch.utils.data.DataLoader are.
+
+        It is made once: asked for again it goes on with its next epoch, or with that of this loader where epoch was set meanwhile."""
+        key = operator.index(worker), operator.index(num_workers)
+        if key not in self._shares:
+            dataset, task, which, fanouts, features, cache_bytes, items, how, threads = self._made
+            items = (*items[:6], key[1], key[0], *items[8:])
+            self._shares[key] = loader_of(dataset, task, which, fanouts, features, cache_bytes, items, how, threads, self.epoch), self.epoch
+        found, epoch = self._shares[key]
+        if epoch != self.epoch:
+            found.epoch = self.epoch
+            self._shares[key] = found, self.epoch
+        return found
+
+    def as_torch(self):
+        """A torch.utils.data.IterableDataset of the batches, for DataLoader(…, batch_size=None, num_workers=n): each worker has its share.
+
+        Each epoch has another order with num_workers=0 and with persistent_workers=True. Workers that are started anew for each epoch begin
+        with that of this loader: set its epoch before, as one calls set_epoch() of samplers of torch."""
+        from ._graph_torch import IterableLoader
+        return IterableLoader(self)
 
     def __len__(self):
         return self._loader.n_batches()
+
+    def __repr__(self):
+        task, which = self._made[1:3]
+        return f"<graph Loader of task {task!r}, {which}: {len(self)} batches, epoch {self.epoch}>"
 
     def __iter__(self):
         self._loader.begin(self.epoch)
@@ -170,7 +226,7 @@ class Loader:
             found = self._loader.next()
             if found is None:
                 return
-            yield MiniBatch(*found, self._features, self._columns, self._types)
+            yield MiniBatch(*found, self._features, self._kinds, self._columns, self._types)
 
 
 def loader_of(dataset, task, which, fanouts, features, cache_bytes, items, how, threads, epoch):

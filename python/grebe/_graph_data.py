@@ -9,7 +9,7 @@ import os
 
 from . import _core
 from ._graph_batch import SETS, Loader, Sampler, sampling_of
-from ._graph_tensors import whole_numbers
+from ._graph_tensors import is_mapping, whole_numbers
 
 
 def open(path, *, threads=None):
@@ -103,6 +103,8 @@ class Features(collections.abc.Mapping):
                 raise KeyError(f"{key!r} is the name of {len(found)} features: ask for (domain, type, name)")
             if found:
                 return found[0]
+        if key not in self._all:
+            raise KeyError(f"there is no feature {key!r}: there are {list(self._all)}")
         return self._all[key]
 
     def __iter__(self):
@@ -221,13 +223,12 @@ class Dataset:
     def sample_neighbors(self, seeds, fanouts, *, replace=False, method="neighbors", probs=None, layer_seed=0):
         """Sample neighbours of seeds hop by hop.
 
-        seeds: ids, or {type: ids}. fanouts: of each layer, the outermost first: a number (-1: all), or one for each type of edges. method:
+        seeds: ids, or {type: ids}; one that is given twice has two rows. fanouts: of each layer, the outermost first: a number (-1: all), or one for each type of edges. method:
         "neighbors", or "labor" for fewer nodes. probs: the name of an edge attribute (weights, or a mask). The same layer_seed gives the
         same batch on any number of threads. Returns a Batch; raises InvalidArgument for a seed that is no node, NotFound for an attribute."""
-        import numpy as np
-        numbers = np.asarray(fanouts)
-        key = (numbers.shape, numbers.dtype, numbers.tobytes(), replace, method, probs)
-        sampler = self._spare.pop(key, None) or self.sampler(fanouts, replace=replace, method=method, probs=probs)
+        how = sampling_of(fanouts, replace, method, probs, False, 1)
+        key = (how[0].shape, how[0].tobytes(), *how[1:])
+        sampler = self._spare.pop(key, None) or Sampler(self, how, self._threads)
         batch = sampler.run(seeds, layer_seed)
         self._spare = {key: sampler}
         return batch
@@ -251,7 +252,8 @@ class Dataset:
     def _set(self, task, which):
         found = [i for i, t in enumerate(self.tasks) if i == task or t.metadata.get("name") == task]
         if not found:
-            raise KeyError(f"there is no task {task!r}")
+            names = [t.metadata.get("name", i) for i, t in enumerate(self.tasks)]
+            raise KeyError(f"there is no task {task!r}: there are {names}")
         if which not in SETS:
             raise ValueError(f"set: expected one of {', '.join(SETS)}, found {which!r}")
         return found[0], SETS.index(which), self.tasks[found[0]]._set(which)
@@ -261,19 +263,21 @@ class Dataset:
         return (b.items if None not in b.items else b.items[None] for b in self.loader(task, set, None, batch_size=batch_size, **options))
 
     def loader(self, task, set="train", fanouts=None, *, batch_size, shuffle=False, drop_last=False, seed=0, features=(), replace=False,
-               method="neighbors", probs=None, negative_ratio=0, exclude_seeds=False, rank=0, num_replicas=0, worker=0, num_workers=0,
+               method="neighbors", probs=None, negative_ratio=0, exclude_seeds=False, exclude_reverse=None, rank=0, num_replicas=0, worker=0, num_workers=0,
                cache_bytes=0, threads=None, layer_dependency=False, batch_dependency=1, node_times=None, edge_times=None, window=None):
         """Batches of a set of a task (its name or number): "train", "validation" or "test". Each iteration is an epoch, in another order.
 
-        fanouts: what sample_neighbors() takes; None: nothing is sampled. features: of nodes, by name or (domain, type, name), whose rows
-        come with each batch; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of each pair of nodes.
+        fanouts: what sample_neighbors() takes; None: nothing is sampled. features: by name or (domain, type, name), whose rows come with each
+        batch, those of edges for each layer; cache_bytes: rows of each that were read stay in so much memory. negative_ratio: negatives of
+        each pair of nodes. exclude_seeds: seed edges are left out of what is sampled; exclude_reverse: those of the other direction too, True,
+        or in a graph with types {type: type of the other direction}.
         rank, num_replicas, worker, num_workers: several processes share an epoch. layer_dependency, batch_dependency: as of sampler().
         node_times, edge_times: names of attributes; only what is older than the "timestamp" of the seed is sampled, and with a window what is
         younger than that less the window. The same seed gives the same batches on any number of
         threads. Batches are made ahead by threads. Not for several threads at a time."""
         return Loader(self, self._set(task, set), fanouts, features, cache_bytes,
                       (operator.index(batch_size), shuffle, drop_last, seed, num_replicas, rank, num_workers, worker, negative_ratio,
-                       exclude_seeds),
+                       exclude_seeds, bool(exclude_reverse), list(exclude_reverse.items()) if is_mapping(exclude_reverse) else []),
                       (replace, method, probs, layer_dependency, batch_dependency, node_times, edge_times, window),
                       self._threads if threads is None else threads)
 

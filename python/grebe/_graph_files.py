@@ -29,22 +29,26 @@ def _call(threads, progress):
     return {"threads": threads, "progress": progress}
 
 
-def check(path, *, deep=False, strict=False, threads=None, progress=None):
+def check(path, *, deep=False, strict=False, csv_header=False, csv_separator=None, allow_row_mismatch=False, threads=None, progress=None):
     """All problems of metadata.yaml and of the headers of what it names, in one run; deep reads the edges, and the ids in sets, too.
 
-    strict: warnings are errors. Returns a list of Problem; raises NotFound where there is no metadata.yaml."""
-    return [Problem(*p) for p in _core.graph_check(os.fspath(path), deep, strict, _call(threads, progress))]
+    strict: warnings are errors. csv_header, csv_separator, allow_row_mismatch: as of preprocess(). Returns a list of Problem; raises NotFound where there is no metadata.yaml."""
+    return [Problem(*p) for p in _core.graph_check(os.fspath(path), deep, strict, (csv_header, csv_separator, allow_row_mismatch), _call(threads, progress))]
 
 
-def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=False, threads=None, progress=None):
+def preprocess(path, *, include_original_edge_id=False, out=None, cast=True, force=False, durable=False, strict=False, csv_header=False, csv_separator=None,
+               allow_row_mismatch=False, threads=None, progress=None):
     """Make what training reads, in the folder `preprocessed` of path (or of out); nothing is done where that is up to date.
 
     include_original_edge_id: keep which row of its file an edge was; kept all the same where an edge has features, whose rows are found by
     it. cast: integers take the smallest type that holds them.
     durable: the result is on the disk before it appears: without, a loss of power soon after may leave a torn one (a killed process never does).
+    strict: warnings are errors. csv_header: the first line of text files of edges is passed over; csv_separator: "," if None.
+    allow_row_mismatch: features may have other numbers of rows than there are nodes or edges.
     The result is the same for any number of threads, appears whole or not at all, and the sources are only read.
     Returns the path of that folder; raises SchemaMismatch (metadata, shapes), Corrupt (edges, ids in sets, with file and line or row)."""
-    _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable,
+    _core.graph_preprocess(os.fspath(path), None if out is None else os.fspath(out), include_original_edge_id, cast, force, durable, strict,
+                           (csv_header, csv_separator, allow_row_mismatch),
                            _call(threads, progress))
     return os.path.join(os.fspath(path if out is None else out), "preprocessed")
 

@@ -23,9 +23,11 @@ class Problem:
     field: str
     message: str
 
-def check(path: Path, *, deep: bool = False, strict: bool = False, threads: Optional[int] = None, progress: Progress = None) -> list[Problem]: ...
+def check(path: Path, *, deep: bool = False, strict: bool = False, csv_header: bool = False, csv_separator: Optional[str] = None,
+          allow_row_mismatch: bool = False, threads: Optional[int] = None, progress: Progress = None) -> list[Problem]: ...
 def preprocess(path: Path, *, include_original_edge_id: bool = False, out: Optional[Path] = None, cast: bool = True, force: bool = False,
-               durable: bool = False, threads: Optional[int] = None, progress: Progress = None) -> str: ...
+               durable: bool = False, strict: bool = False, csv_header: bool = False, csv_separator: Optional[str] = None,
+               allow_row_mismatch: bool = False, threads: Optional[int] = None, progress: Progress = None) -> str: ...
 def init(path: Path, edges: Union[Path, Mapping[str, Path]], *, nodes: Union[int, Mapping[str, int], None] = None,
          node_features: Optional[Mapping[str, Path]] = None, edge_features: Optional[Mapping[str, Path]] = None,
          edge_attributes: Optional[Mapping[str, Path]] = None, src: Optional[str] = None, dst: Optional[str] = None,
@@ -104,7 +106,8 @@ class Dataset:
     def batches(self, task: Union[str, int], set: Set = "train", *, batch_size: int, **options: Any) -> Iterator[dict[str, Any]]: ...
     def loader(self, task: Union[str, int], set: Set = "train", fanouts: Optional[Fanouts] = None, *, batch_size: int, shuffle: bool = False,
                drop_last: bool = False, seed: int = 0, features: Sequence[Union[str, tuple[str, Optional[str], str]]] = (), replace: bool = False,
-               method: Method = "neighbors", probs: Optional[str] = None, negative_ratio: int = 0, exclude_seeds: bool = False, rank: int = 0,
+               method: Method = "neighbors", probs: Optional[str] = None, negative_ratio: int = 0, exclude_seeds: bool = False,
+               exclude_reverse: Union[bool, Mapping[str, str], None] = None, rank: int = 0,
                num_replicas: int = 0, worker: int = 0, num_workers: int = 0, cache_bytes: int = 0, threads: Optional[int] = None,
                layer_dependency: bool = False, batch_dependency: int = 1, node_times: Optional[str] = None, edge_times: Optional[str] = None,
                window: Optional[int] = None) -> Loader: ...
@@ -115,13 +118,14 @@ class Sampler:
 
 class MiniBatch(Batch):
     items: dict[Optional[str], dict[str, Array]]
-    features: dict[Any, Array]
+    features: dict[Any, Union[Array, list[Array]]]
 
 class Loader:
     epoch: int
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[MiniBatch]: ...
     def share(self, worker: int, num_workers: int) -> Loader: ...
+    def as_torch(self) -> Any: ...
 
 # The names of DGL GraphBolt: tensors are torch's where it is installed, else numpy's arrays.
 Tensor = Any

@@ -144,19 +144,38 @@ static void on_problem(void *arg, const grebe_graph_problem *p)
     PyGILState_Release(gil);
 }
 
-/* graph_check(path, is_deep, is_strict, call) -> [(is_error, file, line, column, field, message), …] */
+/* (csv_header, csv_separator or None, allow_row_mismatch): what check and preprocess share */
+static int read_files_options(PyObject *tuple, grebe_graph_options *o)
+{
+    int has_header = 0, allow_row_mismatch = 0;
+    const char *separator = NULL;
+    if (!PyArg_ParseTuple(tuple, "pzp", &has_header, &separator, &allow_row_mismatch)) {
+        return -1;
+    }
+    if (separator != NULL && strlen(separator) != 1) {
+        PyErr_Format(PyExc_ValueError, "csv_separator: expected one character, found '%s'", separator);
+        return -1;
+    }
+    o->csv_has_header = has_header != 0;
+    o->csv_separator = (char)(separator != NULL ? separator[0] : 0);
+    o->allow_row_mismatch = allow_row_mismatch != 0;
+    return 0;
+}
+
+/* graph_check(path, is_deep, is_strict, files, call) -> [(is_error, file, line, column, field, message), …] */
 PyObject *core_graph_check(PyObject *self, PyObject *args)
 {
     const char *path = NULL;
     int is_deep = 0, is_strict = 0;
-    PyObject *options = NULL;
+    PyObject *options = NULL, *files = NULL;
     struct core_call call;
     struct problems problems = { NULL };
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "sppO!", &path, &is_deep, &is_strict, &PyDict_Type, &options) || core_call_begin(options, &call) != 0) {
+    if (!PyArg_ParseTuple(args, "sppO!O!", &path, &is_deep, &is_strict, &PyTuple_Type, &files, &PyDict_Type, &options) ||
+        read_files_options(files, &o) != 0 || core_call_begin(options, &call) != 0) {
         return NULL;
     }
     problems.list = PyList_New(0);
@@ -176,20 +195,21 @@ PyObject *core_graph_check(PyObject *self, PyObject *args)
     return problems.list != NULL ? problems.list : PyErr_NoMemory();
 }
 
-/* graph_preprocess(path, out, keeps_edge_ids, casts, force, is_durable, call) -> (is_reused, reason) */
+/* graph_preprocess(path, out, keeps_edge_ids, casts, force, is_durable, is_strict, files, call) -> (is_reused, reason) */
 PyObject *core_graph_preprocess(PyObject *self, PyObject *args)
 {
     const char *path = NULL, *out = NULL;
-    int keeps_edge_ids = 1, casts = 1, force = 0, is_durable = 1;
-    PyObject *options = NULL;
+    int keeps_edge_ids = 1, casts = 1, force = 0, is_durable = 1, is_strict = 0;
+    PyObject *options = NULL, *files = NULL;
     struct core_call call;
     grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
     grebe_graph_made made = { 0 };
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "szppppO!", &path, &out, &keeps_edge_ids, &casts, &force, &is_durable, &PyDict_Type, &options) ||
-        core_call_begin(options, &call) != 0) {
+    if (!PyArg_ParseTuple(args, "szpppppO!O!", &path, &out, &keeps_edge_ids, &casts, &force, &is_durable, &is_strict, &PyTuple_Type, &files,
+                          &PyDict_Type, &options) ||
+        read_files_options(files, &o) != 0 || core_call_begin(options, &call) != 0) {
         return NULL;
     }
     o.out = out;
@@ -197,6 +217,7 @@ PyObject *core_graph_preprocess(PyObject *self, PyObject *args)
     o.without_cast = casts == 0;
     o.force = force != 0 ? GREBE_GRAPH_ALWAYS : GREBE_GRAPH_IF_CHANGED;
     o.is_durable = is_durable != 0;
+    o.is_strict = is_strict != 0;
     o.call = &call.o;
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_preprocess(core.ctx, path, &o, &made, &err);

@@ -10,6 +10,7 @@ struct graph_loader {
     grebe_graph_loader *loader;
     Py_ssize_t n_parts, n_columns, n_fetches;
     size_t *row_bytes; /* owned, shape [n_parts][n_columns]: of the columns of the set, or IS_SEEDS */
+    bool *is_of_edges; /* owned, by fetch */
     bool is_sampled;
     bool is_busy; /* a call is under way without the GIL: no other may begin */
 };
@@ -22,6 +23,7 @@ static void loader_dealloc(PyObject *self)
     grebe_graph_loader_free(loader);
     Py_END_ALLOW_THREADS
     PyMem_Free(l->row_bytes);
+    PyMem_Free(l->is_of_edges);
     Py_DECREF(l->graph);
     core_object_free(self);
 }
@@ -42,6 +44,24 @@ static grebe_graph_fetch *fetches_of(PyObject *list)
             return NULL;
         }
         out[i].cache_bytes = bytes;
+    }
+    return out;
+}
+
+/* [(type, that of the other direction), …], borrowed from the list. Free with PyMem_Free. */
+static const char **reverse_of(PyObject *list)
+{
+    const Py_ssize_t n = PyList_Size(list);
+    const char **out = PyMem_Calloc(2 * (size_t)n + 1, sizeof *out);
+    if (out == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "ss", &out[2 * i], &out[2 * i + 1])) {
+            PyMem_Free(out);
+            return NULL;
+        }
     }
     return out;
 }
@@ -73,13 +93,13 @@ static int find_columns(struct graph_loader *l, const grebe_graph *g, size_t tas
 
 /*
  * graph_loader(graph, task, set, sampling or None, batch_size, is_shuffled, drop_last, seed, n_replicas, rank, n_workers, worker,
- *              negative_ratio, excludes_seeds, fetches, threads) -> GraphLoader
+ *              negative_ratio, excludes_seeds, excludes_reverse, [(type, reverse type), …], fetches, threads) -> GraphLoader
  */
 PyObject *core_graph_loader(PyObject *self, PyObject *args)
 {
-    PyObject *graph = NULL, *sampling = NULL, *fetches = NULL;
+    PyObject *graph = NULL, *sampling = NULL, *reverse = NULL, *fetches = NULL;
     Py_ssize_t task = 0;
-    int set = 0, is_shuffled = 0, drop_last = 0, excludes_seeds = 0;
+    int set = 0, is_shuffled = 0, drop_last = 0, excludes_seeds = 0, excludes_reverse = 0;
     long long batch_size = 0, n_replicas = 0, rank = 0, n_workers = 0, worker = 0, ratio = 0;
     unsigned long long seed = 0;
     Py_buffer fanouts = { 0 };
@@ -89,13 +109,16 @@ PyObject *core_graph_loader(PyObject *self, PyObject *args)
     grebe_error err = GREBE_ERROR_INIT;
     grebe_status st = GREBE_OK;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!niOLppKLLLLLpO!I", core.graph_class, &graph, &task, &set, &sampling, &batch_size, &is_shuffled,
-                          &drop_last, &seed, &n_replicas, &rank, &n_workers, &worker, &ratio, &excludes_seeds, &PyList_Type, &fetches, &o.threads)) {
+    if (!PyArg_ParseTuple(args, "O!niOLppKLLLLLppO!O!I", core.graph_class, &graph, &task, &set, &sampling, &batch_size, &is_shuffled,
+                          &drop_last, &seed, &n_replicas, &rank, &n_workers, &worker, &ratio, &excludes_seeds, &excludes_reverse,
+                          &PyList_Type, &reverse, &PyList_Type, &fetches, &o.threads)) {
         return NULL;
     }
     grebe_graph_fetch *rows = fetches_of(fetches);
-    if (rows == NULL || (sampling != Py_None && core_graph_sampling(sampling, &how, &fanouts) != 0)) {
+    const char **pairs = rows == NULL ? NULL : reverse_of(reverse);
+    if (pairs == NULL || (sampling != Py_None && core_graph_sampling(sampling, &how, &fanouts) != 0)) {
         PyMem_Free(rows);
+        PyMem_Free(pairs);
         return NULL;
     }
     o.task = (size_t)task;
@@ -111,20 +134,29 @@ PyObject *core_graph_loader(PyObject *self, PyObject *args)
     o.worker = worker;
     o.negative_ratio = ratio;
     o.excludes_seeds = excludes_seeds != 0;
+    o.excludes_reverse = excludes_reverse != 0;
+    o.reverse = pairs;
+    o.n_reverse = (size_t)PyList_Size(reverse);
     o.fetches = rows;
     o.n_fetches = (size_t)PyList_Size(fetches);
     const grebe_graph *g = ((struct core_graph *)graph)->graph;
     Py_BEGIN_ALLOW_THREADS
     st = grebe_graph_loader_new(g, &o, &loader, &err);
     Py_END_ALLOW_THREADS
+    bool *is_of_edges = PyMem_Calloc(o.n_fetches + 1, sizeof *is_of_edges);
+    for (size_t i = 0; is_of_edges != NULL && i < o.n_fetches; i++) {
+        is_of_edges[i] = strcmp(rows[i].domain, "edge") == 0;
+    }
     PyMem_Free(rows);
+    PyMem_Free(pairs);
     if (sampling != Py_None) {
         PyBuffer_Release(&fanouts);
     }
-    struct graph_loader *out = st == GREBE_OK ? PyObject_New(struct graph_loader, (PyTypeObject *)core.graph_loader_class) : NULL;
+    struct graph_loader *out = st == GREBE_OK && is_of_edges != NULL ? PyObject_New(struct graph_loader, (PyTypeObject *)core.graph_loader_class) : NULL;
     if (out == NULL) {
         grebe_graph_loader_free(loader);
-        return st == GREBE_OK ? NULL : core_raise(&err);
+        PyMem_Free(is_of_edges);
+        return st != GREBE_OK ? core_raise(&err) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     out->graph = Py_NewRef(graph);
     out->loader = loader;
@@ -132,6 +164,7 @@ PyObject *core_graph_loader(PyObject *self, PyObject *args)
     out->is_sampled = o.sampling != NULL;
     out->is_busy = false;
     out->row_bytes = NULL;
+    out->is_of_edges = is_of_edges;
     if (find_columns(out, g, (size_t)task, (grebe_graph_set)set) != 0) {
         Py_DECREF(out);
         return NULL;
@@ -175,18 +208,31 @@ static PyObject *give_part(const struct graph_loader *l, PyObject *batch, size_t
                          (long long)p.arity, give_columns(l, b, part, p.n_items));
 }
 
-/* Rows of a feature of nodes, as bytes. */
-static PyObject *give_rows(PyObject *batch, size_t fetch)
+/* Rows of a feature, as bytes: of nodes, or of the edges of a layer. */
+static PyObject *give_rows(PyObject *batch, size_t fetch, size_t layer)
 {
     static unsigned char none; /* nothing of it is ever read or written */
     grebe_graph_rows r;
     grebe_error err = GREBE_ERROR_INIT;
-    if (grebe_graph_batch_rows(core_graph_kept(batch), fetch, 0, &r, &err) != GREBE_OK) {
+    if (grebe_graph_batch_rows(core_graph_kept(batch), fetch, layer, &r, &err) != GREBE_OK) {
         return core_raise(&err);
     }
     const uint64_t shape[] = { (uint64_t)r.n * r.row_bytes };
     const grebe_graph_array a = { "uint8", 1, 1, shape, r.data == NULL ? &none : r.data };
     return core_graph_array(batch, &a);
+}
+
+/* [rows of each layer] of a feature of edges */
+static PyObject *give_layers(PyObject *batch, size_t fetch)
+{
+    PyObject *out = PyList_New(0);
+    const size_t n = grebe_graph_batch_n_layers(core_graph_kept(batch));
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        if (!core_graph_append(out, give_rows(batch, fetch, i))) {
+            Py_CLEAR(out);
+        }
+    }
+    return out;
 }
 
 /* (parts, sampled or None, [rows of each fetch]) */
@@ -198,7 +244,7 @@ static PyObject *give_batch(const struct graph_loader *l, PyObject *batch)
         is_ok = core_graph_append(parts, give_part(l, batch, (size_t)i));
     }
     for (Py_ssize_t i = 0; is_ok && i < l->n_fetches; i++) {
-        is_ok = core_graph_append(rows, give_rows(batch, (size_t)i));
+        is_ok = core_graph_append(rows, l->is_of_edges[i] ? give_layers(batch, (size_t)i) : give_rows(batch, (size_t)i, 0));
     }
     PyObject *sampled = !is_ok          ? NULL
                         : l->is_sampled ? core_graph_give(batch, ((struct core_graph *)l->graph)->graph)

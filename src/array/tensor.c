@@ -49,6 +49,11 @@ grebe_status tensor_settle(struct tensor *t, const char *path, grebe_error *err)
 }
 
 /* Whether strides are those of row-major order; dimensions of length 1 do not matter. */
+bool tensor_is_stored(const struct tensor *t)
+{
+    return t->is_packed || t->region == NULL || t->n_values <= t->region->len / tensor_type_bytes(t->type);
+}
+
 bool tensor_is_packed(const struct tensor *t)
 {
     uint64_t step = 1;

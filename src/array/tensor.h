@@ -28,6 +28,8 @@ struct tensor {
     struct region *region;        /* one reference; data lies in it */
 };
 void tensor_release(struct tensor *t); /* idempotent */
+/** Whether the file has a value for each that the shape counts; not so where strides of 0 show one in many places (torch's expand()). */
+bool tensor_is_stored(const struct tensor *t);
 size_t tensor_type_bytes(int type);
 const char *tensor_type_name(int type); /* "float32", … */
 

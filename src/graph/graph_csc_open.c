@@ -74,6 +74,12 @@ static grebe_status read_tensor(struct opening *o, const struct pickle_value *v,
     if (st != GREBE_OK) {
         return error_wrap(err, st, "%s", name);
     }
+    if (!tensor_is_stored(out)) {
+        st = GREBE_FAIL(err, GREBE_ECORRUPT, "%s: %s: %llu values of which the file has but some, shown many times", o->path, name,
+                        (unsigned long long)out->n_values);
+        tensor_release(out);
+        return st;
+    }
     size_t width = tensor_type_bytes(out->type), align = out->type >= TENSOR_C64 ? width / 2 : width;
     region_drop(out->region); /* the map lives as long as the torch file */
     out->region = NULL;

@@ -64,6 +64,7 @@ grebe_status graph_loader_new(const struct graph_recipe *recipe, const struct gr
     graph_spares_init(&l->spares, GRAPH_SPARES_MAX);
     graph_spares_init(&l->scratches, loading->threads);
     GREBE_TRY(graph_items_check(recipe->items, err));
+    GREBE_TRY(graph_recipe_check(recipe, err));
     /* without an order: how many batches there will be, and whether the share is one */
     GREBE_TRY(graph_epoch_begin(ctx, recipe->items, loading->share, false, 0, &l->epoch, err));
     l->n_batches = l->epoch.n_batches;

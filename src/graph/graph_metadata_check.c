@@ -26,7 +26,12 @@ grebe_status graph_file_open(struct graph_metadata *m, const struct graph_file *
         return GREBE_FAIL(err, GREBE_ESCHEMA, "%s: the format is said to be %s, the file is one of %s", f->path,
                           is_npy ? "torch" : "numpy", is_npy ? "numpy" : "torch");
     }
-    return GREBE_OK;
+    if (!tensor_is_stored(out)) {
+        st = GREBE_FAIL(err, GREBE_EUNSUPPORTED, "%s: %llu values of which the file has but some, shown many times: save contiguous() of it",
+                        f->path, (unsigned long long)out->n_values);
+        tensor_release(out);
+    }
+    return st;
 }
 
 /* The header of a file; a failure becomes a problem at the path, but for lack of memory. *is_open says which. */

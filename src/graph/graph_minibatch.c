@@ -80,6 +80,25 @@ out:
     return st;
 }
 
+grebe_status graph_recipe_check(const struct graph_recipe *r, grebe_error *err)
+{
+    const struct graph_item_roles roles = graph_items_roles(r->items);
+    if (roles.seeds == SIZE_MAX && (r->hops.n_layers > 0 || r->negative_ratio > 0)) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "an item set without a column \"seeds\" cannot be sampled");
+    }
+    if (roles.times == SIZE_MAX && r->hops.hop.times != NULL) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "an item set without a column \"timestamp\" cannot be sampled by time");
+    }
+    for (size_t p = 0; p < r->items->n_parts && r->negative_ratio > 0; p++) {
+        const struct tensor *t = r->items->parts[p].columns == NULL ? NULL : &r->items->parts[p].columns[roles.seeds];
+        const uint64_t arity = t == NULL || t->rank < 2 ? 1 : t->shape[1];
+        if (arity != 2) {
+            return GREBE_FAIL(err, GREBE_EINVAL, "negatives are drawn for pairs of nodes, not for seeds of %llu", (unsigned long long)arity);
+        }
+    }
+    return GREBE_OK;
+}
+
 /* ---- types of seeds ---- */
 
 static grebe_status node_type_named(const struct graph_csc *g, const char *name, size_t len, size_t *out, grebe_error *err)
@@ -179,7 +198,8 @@ out:
     return st;
 }
 
-/* One node of each seed, `step` numbers apart, to the batch; rows of theirs to `compacted`. */
+/* One node of each seed, `step` numbers apart, to the batch; rows of theirs to `compacted`. A seed with a time keeps a row of its own,
+ * whether times are sampled by or not: so GraphBolt has it. */
 static grebe_status add_column(struct graph_minibatch *m, size_t part, size_t type, int64_t first, int64_t step, bool has_times,
                                grebe_error *err)
 {

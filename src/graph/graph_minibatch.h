@@ -56,6 +56,8 @@ struct graph_minibatch {
 enum { GRAPH_ARITY_MAX = 64 };
 grebe_status graph_seed_types(const struct graph_csc *g, const char *type, int64_t arity, size_t *types, grebe_error *err);
 
+/** Whether the items have what is asked of them, which is known before the first batch. GREBE_ESCHEMA, GREBE_EINVAL. */
+grebe_status graph_recipe_check(const struct graph_recipe *r, grebe_error *err);
 grebe_status graph_minibatch_new(const struct graph_recipe *recipe, struct graph_minibatch **out, grebe_error *err);
 void graph_minibatch_free(struct graph_minibatch *m); /* NULL accepted */
 /** Whether batches have nodes; else they are items and seeds alone, and need no working memory of sampling. */

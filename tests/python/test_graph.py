@@ -327,7 +327,77 @@ def test_pairs_with_negatives(folder):
     assert (np.concatenate(seen) == edges).all()
 
 
+CASES = os.path.join(HERE, "..", "data", "graphbolt", "cases")
+
+
+def test_rows_of_edges_come_with_batches(tmp_path):
+    shutil.copytree(os.path.join(CASES, "hetero_mix", "raw"), tmp_path / "g")
+    grebe.graph.preprocess(tmp_path / "g")
+    g = grebe.graph.open(tmp_path / "g")
+    kind, keys = "author:writes:paper", [("edge", "author:writes:paper", "score"), ("node", "paper", "x")]
+    n = 0
+    for b in g.loader(0, "train", [3, 3], batch_size=3, features=keys):
+        rows = b.features[keys[0]]
+        assert len(rows) == len(b.layers) == 2
+        for layer, found in zip(b.layers, rows):
+            np.testing.assert_array_equal(found, g.features[keys[0]].read(layer.relations[kind][2]))
+            n += len(found)
+        np.testing.assert_array_equal(b.features[keys[1]], g.features[keys[1]].read(b.nodes["paper"]))
+    assert n > 0
+    shutil.copytree(os.path.join(CASES, "homo_csv", "raw"), tmp_path / "h")
+    grebe.graph.preprocess(tmp_path / "h")
+    h = grebe.graph.open(tmp_path / "h")
+    b = next(iter(h.loader(0, "train", [2], batch_size=3, features=["w"])))
+    np.testing.assert_array_equal(b.features["w"][0], h.features["w"].read(b.layers[0].relations[2]))
+
+
+def test_reverse_edges_are_left_out(tmp_path):
+    np.save(tmp_path / "e.npy", np.array([[0, 1, 2, 3], [1, 0, 3, 2]]))
+    np.save(tmp_path / "s.npy", np.array([[0, 1]]))
+    (tmp_path / "metadata.yaml").write_text("graph:\n  nodes: [{num: 4}]\n  edges: [{format: numpy, path: e.npy}]\ntasks:\n- name: link\n"
+                                            "  train_set:\n  - data: [{name: seeds, format: numpy, path: s.npy}]\n")
+    grebe.graph.preprocess(tmp_path)
+    g = grebe.graph.open(tmp_path)
+    edges = [next(iter(g.loader("link", "train", [-1], batch_size=1, **how))).num_edges
+             for how in ({}, {"exclude_seeds": True}, {"exclude_reverse": True})]
+    assert edges == [2, 1, 0]
+
+
+def test_pyg_of_a_batch_has_what_came_along(karate, folder):
+    b = next(iter(karate.loader("club", "train", [3, 5], batch_size=8, features=["degrees"])))
+    data = b.to_pyg()
+    np.testing.assert_array_equal(np.asarray(data.x), np.load(folder / "degrees.npy")[b.nodes])
+    np.testing.assert_array_equal(np.asarray(data.y), b.items[None]["labels"])
+    assert len(np.asarray(b.to_pyg(x=np.zeros((len(b.nodes), 7))).x[0])) == 7
+    assert "3" in repr(karate.loader("club", "train", [3], batch_size=8)) and "edges" in repr(b) and "edges" in repr(b.layers[0])
+
+
+def test_fanouts_of_types_and_layers(tmp_path):
+    shutil.copytree(os.path.join(CASES, "hetero_mix", "raw"), tmp_path / "g")
+    grebe.graph.preprocess(tmp_path / "g")
+    g = grebe.graph.open(tmp_path / "g")
+    n = len(g.edge_types)
+    same = [g.sample_neighbors({"paper": [0, 1]}, f, layer_seed=4).num_edges for f in ([[2] * n, [3] * n], [[2] * n, 3], [2, [3] * n])]
+    assert len(set(same)) == 1
+    with pytest.raises(ValueError, match="found 5$"):
+        g.sample_neighbors({"paper": [0]}, 5)
+    with pytest.raises(ValueError, match="as many numbers for each layer, found \\[1, 2\\]"):
+        g.sample_neighbors({"paper": [0]}, [[1], [2, 3]])
+
+
+def test_edges_of_csv_with_a_header(tmp_path):
+    (tmp_path / "e.csv").write_text("from;to\n0;1\n1;2\n")
+    (tmp_path / "metadata.yaml").write_text("graph:\n  nodes: [{num: 3}]\n  edges: [{format: csv, path: e.csv}]\n")
+    assert grebe.graph.check(tmp_path, deep=True)
+    assert grebe.graph.check(tmp_path, deep=True, csv_header=True, csv_separator=";") == []
+    grebe.graph.preprocess(tmp_path, csv_header=True, csv_separator=";")
+    assert grebe.graph.open(tmp_path).num_edges == 2
+    with pytest.raises(ValueError, match="one character"):
+        grebe.graph.check(tmp_path, csv_separator=";;")
+
+
 @pytest.mark.parametrize("call", [
+    lambda g: g.loader("club", fanouts=[1], batch_size=1, negative_ratio=1), lambda g: g.loader("club", fanouts=[1], batch_size=1, edge_times="t"),
     lambda g: g.loader("nothing", batch_size=1), lambda g: g.loader("club", "all", batch_size=1), lambda g: g.loader("club", batch_size=0),
     lambda g: g.loader("club", batch_size=1, features=["degrees"]), lambda g: g.loader("club", fanouts=[1], batch_size=1, features=["other"]),
     lambda g: g.loader("club", "validation", batch_size=1), lambda g: g.loader("club", batch_size=1, rank=2, num_replicas=2),

@@ -107,6 +107,10 @@ def test_share_is_what_the_options_give(karate):
         assert mine == seeds_of(wanted)
         parts += sum(mine, [])
     assert sorted(parts) == whole and loader.epoch == 1
+    again = [seeds_of(loader.share(0, 3)) for _ in range(2)]  # the same one, which goes on; a set epoch takes it along
+    assert again[0] != again[1]
+    loader.epoch = 2
+    assert seeds_of(loader.share(0, 3)) == again[0]
     with pytest.raises(grebe.InvalidArgument):
         loader.share(3, 3)
 
@@ -141,17 +145,6 @@ def test_a_pipeline_of_pairs_is_pickled(karate):
         assert np.asarray(x.sampled_subgraphs[0].sampled_csc.indices).tolist() == np.asarray(y.sampled_subgraphs[0].sampled_csc.indices).tolist()
 
 
-if torch is not None:
-    class Batches(torch.utils.data.IterableDataset):
-        def __init__(self, loader):
-            self.loader = loader
-
-        def __iter__(self):
-            worker = torch.utils.data.get_worker_info()
-            mine = self.loader if worker is None else self.loader.share(worker.id, worker.num_workers)
-            return (plain(b) for b in mine)
-
-
 @needs_torch
 @pytest.mark.parametrize("method", [None, "fork", "spawn"])
 def test_workers_of_torch(karate, method):
@@ -159,7 +152,9 @@ def test_workers_of_torch(karate, method):
     want = [plain(b) for b in loader]
     loader.epoch = 0
     n_workers = 0 if method is None else 2
-    found = list(torch.utils.data.DataLoader(Batches(loader), batch_size=None, num_workers=n_workers, multiprocessing_context=method))
+    batches = torch.utils.data.DataLoader(loader.as_torch(), batch_size=None, num_workers=n_workers, multiprocessing_context=method,
+                                          collate_fn=plain)
+    found = list(batches)
     assert sorted(sum((b[0] for b in found), [])) == sorted(sum((b[0] for b in want), []))
     if n_workers == 0:
         assert found == want
@@ -167,6 +162,21 @@ def test_workers_of_torch(karate, method):
         loader.epoch = 0
         parts = [[plain(b) for b in loader.share(i, 2)] for i in range(2)]
         assert sorted(map(str, found)) == sorted(str(b) for part in parts for b in part)
+
+
+@needs_torch
+@pytest.mark.parametrize("method, stay", [(None, False), ("fork", True), ("fork", False), ("spawn", True)])
+def test_epochs_of_workers_differ(karate, method, stay):
+    loader = loader_of(karate)
+    batches = torch.utils.data.DataLoader(loader.as_torch(), batch_size=None, num_workers=0 if method is None else 2,
+                                          multiprocessing_context=method, persistent_workers=stay, collate_fn=plain)
+    epochs = []
+    for epoch in range(3):
+        if method is not None and not stay:
+            loader.epoch = epoch
+        epochs.append([b[0] for b in batches])
+    assert len({str(sorted(e)) for e in epochs}) == 3
+    assert len({str(sorted(sum(e, []))) for e in epochs}) == 1
 
 
 # ---- killed ----

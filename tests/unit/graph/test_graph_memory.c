@@ -203,11 +203,26 @@ static void test_preprocess__wide_attributes__within_the_limit(void **state)
     free(all);
 }
 
+/* Two rows of 10^9 numbers in a file that has one. */
+static void test_check__one_value_shown_many_times__refused(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    char text[900];
+    snprintf(text, sizeof text, "%s/metadata.yaml", f->folder);
+    char path[900];
+    memcpy(path, text, sizeof path);
+    snprintf(text, sizeof text, "graph:\n  nodes: [{num: 1}]\n  edges: [{format: torch, path: %s/data/graphbolt/pt/expanded.pt}]\n", TEST_DATA);
+    test_write_file(path, text, strlen(text));
+    assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_ESCHEMA, "2000000000 values of which the file has but some");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_check__bombs_of_yaml__no_piece_above_four_times_the_file, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_preprocess__wide_attributes__within_the_limit, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check__one_value_shown_many_times__refused, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_edges__texts_of_every_kind__no_piece_above_four_times_the_file, fixture_set_up,
                                         fixture_tear_down),
     };
