@@ -57,6 +57,17 @@ grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph
     return add_problem(m, &p, err);
 }
 
+bool graph_file_is_told(const struct graph_metadata *m, const struct graph_file *f)
+{
+    const size_t n = f->field != NULL ? strlen(f->field) : 0;
+    for (const struct graph_problem *p = m->problems; n > 0 && m->n_errors > 0 && p != NULL; p = p->next) {
+        if (p->is_error && strncmp(p->field, f->field, n) == 0 && (p->field[n] == '.' || p->field[n] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *err)
 {
     for (const struct graph_problem *p = m->problems; p != NULL; p = p->next) {

@@ -134,6 +134,8 @@ grebe_status graph_problem_add(struct graph_metadata *m, const struct yaml_tree 
 /** The same about a data file, whose message names the place in it. */
 grebe_status graph_problem_add_file(struct graph_metadata *m, const struct graph_file *f, grebe_status status,
                                     const char *message, grebe_error *err);
+/** Whether an error about the file was added. */
+bool graph_file_is_told(const struct graph_metadata *m, const struct graph_file *f);
 /** The first error as a failure, with the number of others; GREBE_OK: there is none. */
 grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *err);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/graph_pick.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "graph/graph_random.h"
@@ -101,6 +103,18 @@ static int64_t take_all(const struct graph_weights *w, const struct candidates *
     return k;
 }
 
+static double sum_weights(const struct graph_weights *w, const struct candidates *c, double scale, double *sums, int64_t *last)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < c->n; i++) {
+        double weight = graph_weight(w, candidate(c, i)) * scale;
+        sum += weight;
+        sums[i] = sum;
+        *last = weight > 0.0 ? i : *last;
+    }
+    return sum;
+}
+
 static grebe_status draw_by_weight(struct graph_picker *p, const struct candidates *c, uint64_t key, int64_t k, int64_t *out,
                                    int64_t *n_out, grebe_error *err)
 {
@@ -108,13 +122,13 @@ static grebe_status draw_by_weight(struct graph_picker *p, const struct candidat
     if (st != GREBE_OK) {
         return st;
     }
-    double *sums = (double *)(void *)p->table.v, sum = 0;
+    double *sums = (double *)(void *)p->table.v;
     int64_t last = -1;
-    for (int64_t i = 0; i < c->n; i++) {
-        double weight = graph_weight(p->how->weights, candidate(c, i));
-        sum += weight;
-        sums[i] = sum;
-        last = weight > 0.0 ? i : last;
+    double sum = sum_weights(p->how->weights, c, 1.0, sums, &last);
+    if (isinf(sum)) {
+        sum = sum_weights(p->how->weights, c, 0x1p-64, sums, &last); /* lists are shorter than 2^64 */
+    } else if (sum < 0x1p-900) {
+        sum = sum_weights(p->how->weights, c, 0x1p+512, sums, &last);
     }
     *n_out = last < 0 ? 0 : k;
     for (int64_t i = 0; i < *n_out; i++) {
@@ -183,6 +197,39 @@ static inline void prefetch_chunk(const void *values, size_t width, const struct
     if (c->list == NULL && c->n - first > 2 * CHUNK) {
         graph_prefetch((const char *)values + (size_t)(c->begin + first + 2 * CHUNK) * width, CHUNK * width);
     }
+}
+
+/* Of any number above 0, by the logarithm that draws have on every machine. */
+static double log2_of(double x)
+{
+    int exponent = 0;
+    double fraction = frexp(x, &exponent);
+    return exponent - graph_exponential(fraction) * 1.4426950408889634;
+}
+
+/* Ranks of weights of any size: logarithms, which float32 holds where it does not hold the quotients. */
+static void rank_by_logarithm(const struct graph_weights *w, const struct candidates *c, uint64_t key, struct graph_smallest *s)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        double weight = graph_weight(w, candidate(c, i)), e = graph_exponential(graph_unit(graph_draw(key, (uint64_t)i)));
+        if (weight > 0.0) {
+            graph_smallest_add(s, graph_rank_key((float)(4096.0 + log2_of(e > 0x1p-60 ? e : 0x1p-60) - log2_of(weight)), i));
+        }
+    }
+}
+
+/* Whether one that was taken has a rank that float32 does not hold: such ranks are alike, or nearly so. */
+static bool is_beyond_floats(const struct graph_smallest *s)
+{
+    if (s->limit == UINT64_MAX) {
+        return false; /* all are taken */
+    }
+    uint64_t least = s->keys[0];
+    for (int64_t i = 1; i < s->k; i++) {
+        least = s->keys[i] < least ? s->keys[i] : least;
+    }
+    struct graph_smallest first = { .limit = least };
+    return isinf(graph_smallest_limit(s)) || graph_smallest_limit(&first) < FLT_MIN;
 }
 
 /* Exact sampling one after another with the weights: the k smallest of Exp(1) / weight (Efraimidis and Spirakis 2006). */
@@ -287,6 +334,10 @@ static grebe_status pick_smallest(struct graph_picker *p, const struct candidate
         rank_by_source(p->g, how->weights, c, how->key, &s);
     } else {
         rank_by_weight(how->weights, c, run->key, &s);
+        if (is_beyond_floats(&s)) {
+            graph_smallest_begin(&s, s.keys, s.k);
+            rank_by_logarithm(how->weights, c, run->key, &s);
+        }
     }
     if (s.keys[s.k - 1] == UINT64_MAX || s.keys[0] == UINT64_MAX) { /* fewer than k can be picked; with replacement: none can */
         *n_out = take_all(how->weights, c, out);

@@ -30,6 +30,8 @@ void graph_problems_tell(struct graph_metadata *m, const grebe_graph_options *op
     }
 }
 
+enum { DEEP_ERRORS_MAX = 1000 };
+
 /* ---- paths ---- */
 
 struct job {
@@ -43,6 +45,7 @@ struct job {
     const char *out;      /* where `preprocessed` is made */
     const char *made;     /* OUT/preprocessed */
     struct graph_metadata *m;
+    size_t n_field_errors; /* of the metadata itself, before its files were looked at */
 };
 
 static grebe_status join(struct job *j, const char *folder, const char *rest, const char **out, grebe_error *err)
@@ -227,6 +230,7 @@ static grebe_status read_checked(struct job *j, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     GREBE_TRY(graph_metadata_read(j->ctx, j->metadata, j->data, GRAPH_RAW, j->options.is_strict, &j->m, err));
+    j->n_field_errors = j->m->n_errors;
     GREBE_TRY(graph_metadata_check_files(j->m, j->options.allow_row_mismatch, err));
     const struct graph_feature_spec *f = graph_edge_feature(j->m);
     if (f != NULL && j->options.edge_ids == GREBE_GRAPH_EDGE_IDS_FOR_FEATURES) {
@@ -378,6 +382,9 @@ static grebe_status check_edges(struct job *j, grebe_error *err)
         struct graph_edges e = { 0 };
         grebe_error failed = GREBE_ERROR_INIT;
         int64_t all = 0;
+        if (graph_file_is_told(j->m, &j->m->edges[i].file)) {
+            continue;
+        }
         grebe_status found = graph_edges_open(j->m, i, &csv, &e, &failed);
         for (size_t k = 0; k < e.n_blocks && found == GREBE_OK; k++) {
             size_t n = 0;
@@ -408,7 +415,8 @@ grebe_status grebe_graph_check(grebe_context *ctx, const char *path, const grebe
     struct job j;
     GREBE_TRY(job_begin(&j, ctx, path, options, err));
     GREBE_TRY(read_checked(&j, err));
-    if (j.options.is_deep && j.m->n_errors == 0) {
+    /* also where files are wrong, so that one run tells all; of very many of them nobody reads more */
+    if (j.options.is_deep && j.n_field_errors == 0 && j.m->n_errors < DEEP_ERRORS_MAX) {
         GREBE_TRY(check_edges(&j, err));
         GREBE_TRY(graph_seeds_check(j.m, &j.call, err));
     }

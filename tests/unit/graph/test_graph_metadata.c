@@ -282,6 +282,43 @@ static void test_check__several_mistakes__are_told_in_one_run(void **state)
     free(t);
 }
 
+static void put_npy_floats(struct fixture *f, const char *name)
+{
+    unsigned char bytes[128 + 16] = "\x93NUMPY\x01";
+    memset(bytes + 10, ' ', 118);
+    bytes[8] = 118;
+    memcpy(bytes + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", 57);
+    bytes[127] = '\n';
+    put_file(f->folder, name, bytes, sizeof bytes);
+}
+
+/* Where files are wrong, the values of others are looked at all the same, and each file is told of once. */
+static void test_check_deep__wrong_files__all_are_told_in_one_run(void **state)
+{
+    static const char text[] = "graph:\n  nodes: [{num: 4}]\n  edges: [{format: csv, path: e.csv}]\n"
+                               "feature_data: [{domain: node, name: x, format: numpy, path: x.npy}, {domain: node, name: y, format: numpy, path: no.npy}]\n"
+                               "tasks: [{train_set: [{data: [{name: seeds, format: numpy, path: x.npy}]}]}]\n";
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    struct told *t = calloc(1, sizeof *t);
+    size_t n = 0;
+    put_file(f->folder, "e.csv", "0,1\n1,4\n", 8);
+    put_npy_floats(f, "x.npy");
+    put_file(f->folder, "metadata.yaml", text, sizeof text - 1);
+    o.is_deep = true;
+    o.on_problem = tell;
+    o.problem_arg = t;
+    assert_ok(grebe_graph_check(f->ctx, f->folder, &o, &n, &err));
+    assert_non_null(strstr(t->text, "no.npy does not exist"));
+    assert_non_null(strstr(t->text, "seeds"));
+    assert_non_null(strstr(t->text, "e.csv:2: column 2: node 4, the bound is 4"));
+    if (n != 3) {
+        fail_msg("%zu errors: %s", n, t->text);
+    }
+    free(t);
+}
+
 static void test_check__anchors_and_merge_keys__are_followed(void **state)
 {
     size_t n = 0;
@@ -334,16 +371,6 @@ static void test_check__sets_that_do_not_fit__are_refused(void **state)
     assert_non_null(strstr(t->text, "tasks[0].test_set[1].type: a set of type a is there already, on line 10"));
     assert_non_null(strstr(t->text, "names of its items differ"));
     free(t);
-}
-
-static void put_npy_floats(struct fixture *f, const char *name)
-{
-    unsigned char bytes[128 + 16] = "\x93NUMPY\x01";
-    memset(bytes + 10, ' ', 118);
-    bytes[8] = 118;
-    memcpy(bytes + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", 57);
-    bytes[127] = '\n';
-    put_file(f->folder, name, bytes, sizeof bytes);
 }
 
 /* Lists of features and tasks that are null, empty or not there are the same. */
@@ -519,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_check__anchors_and_merge_keys__are_followed, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_check__alias_bomb__is_refused, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_check_deep__wrong_files__all_are_told_in_one_run, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_check__sets_that_do_not_fit__are_refused, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_preprocess__null_empty_and_absent_lists__are_the_same, fixture_set_up,

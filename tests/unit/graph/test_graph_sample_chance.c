@@ -240,12 +240,65 @@ static void test_graph_sample__layer_dependent__recorded_edges(void **state)
     arena_release(&ar);
 }
 
+/* Weights that float32, or their sum float64, does not hold: shares as of any others. */
+static void test_graph_sample__weights_of_any_size__taken_by_their_shares(void **state)
+{
+    enum { N = 4, DRAWS = 20000 };
+    static const struct {
+        double weights[N];
+        int64_t k;
+        double share[N]; /* of the draws in which it is taken */
+    } cases[] = {
+        { { 1e-300, 1e-300, 1e-300, 1e-300 }, 1, { 0.25, 0.25, 0.25, 0.25 } },
+        { { 1e-40, 1e-40, 1e-40, 1e-40 }, 1, { 0.25, 0.25, 0.25, 0.25 } },
+        { { 5e307, 5e307, 5e307, 5e307 }, 1, { 0.25, 0.25, 0.25, 0.25 } },
+        { { 4.9e-324, 4.9e-324, 4.9e-324, 4.9e-324 }, 1, { 0.25, 0.25, 0.25, 0.25 } },
+        { { 1e300, 3e300, 0.0, 4e300 }, 1, { 0.125, 0.375, 0.0, 0.5 } },
+        { { 1e-290, 3e-290, 4e-290, 0.0 }, 1, { 0.125, 0.375, 0.5, 0.0 } },
+        { { 1.0, 1e-100, 1e-100, 1e-100 }, 2, { 1.0, 1.0 / 3, 1.0 / 3, 1.0 / 3 } },
+        { { 1e100, 1.0, 1.0, 1.0 }, 2, { 1.0, 1.0 / 3, 1.0 / 3, 1.0 / 3 } },
+        { { 1e-3, 1e-3, 1e-3, 1e-3 }, 1, { 0.25, 0.25, 0.25, 0.25 } },
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int with_replacement = 0; with_replacement < (cases[c].k == 1 ? 2 : 1); with_replacement++) {
+            const int64_t indptr[N + 1] = { 0, N, N, N, N }, indices[N] = { 0, 1, 2, 3 }, node = 0;
+            struct graph_csc g = small_graph(indptr, N, indices);
+            struct tensor t = { .type = ARRAY_F64, .rank = 1, .shape = { N }, .strides = { 1 }, .n_values = N,
+                                .data = (const unsigned char *)cases[c].weights, .is_packed = true };
+            struct graph_weights w;
+            struct graph_picks picks = { 0 };
+            int64_t counts[N] = { 0 };
+            assert_ok(graph_weights_of(&g, &t, true, &w, &err));
+            for (uint64_t i = 0; i < DRAWS; i++) {
+                struct graph_sampling how = { .fanouts = &cases[c].k, .n_fanouts = 1, .weights = &w, .with_replacement = with_replacement == 1,
+                                              .key = 1000 + i };
+                assert_ok(graph_sample(&g, &node, NULL, 1, &how, 1, &picks, &err));
+                assert_int_equal(picks.edges.n, cases[c].k);
+                for (int64_t k = 0; k < picks.edges.n; k++) {
+                    counts[picks.edges.v[k]]++;
+                }
+            }
+            for (size_t i = 0; i < N; i++) {
+                double p = cases[c].share[i], found = (double)counts[i] / DRAWS;
+                if (fabs(found - p) > 5 * sqrt(p * (1 - p) / DRAWS)) {
+                    fail_msg("case %zu%s: edge %zu in %.4f of the draws, expected %.4f", c, with_replacement ? " with replacement" : "", i,
+                             found, p);
+                }
+            }
+            graph_picks_release(ctx->a, &picks);
+            graph_weights_release(&w);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph_sample__facts__draws_have_the_stated_probabilities),
         cmocka_unit_test(test_graph_sample__same_neighbours__layer_dependent_picks_are_the_same),
         cmocka_unit_test(test_graph_sample__layer_dependent__recorded_edges),
+        cmocka_unit_test(test_graph_sample__weights_of_any_size__taken_by_their_shares),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
