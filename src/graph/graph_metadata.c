@@ -91,12 +91,8 @@ grebe_status graph_problems_status(const struct graph_metadata *m, grebe_error *
 
 size_t graph_node_type_find(const struct graph_metadata *m, const char *type)
 {
-    for (size_t i = 0; i < m->n_nodes; i++) {
-        if (m->nodes[i].type != NULL && strcmp(m->nodes[i].type, type) == 0) {
-            return i;
-        }
-    }
-    return m->n_nodes;
+    const size_t i = name_chain_find(&m->node_names, type);
+    return i < m->n_nodes ? i : m->n_nodes;
 }
 
 size_t graph_edge_type_find(const struct graph_metadata *m, const char *type)

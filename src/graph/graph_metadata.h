@@ -8,6 +8,7 @@
  */
 
 #include "array/tensor.h"
+#include "base/name_chain.h"
 #include "base/name_index.h"
 #include "graph/graph_yaml.h"
 
@@ -39,6 +40,7 @@ struct graph_node_spec {
     const char *type; /* NULL: the graph has no types */
     int64_t num;
     const struct yaml_tree *at;
+    bool is_twice; /* another entry has its name */
 };
 
 struct graph_feature_spec;
@@ -101,6 +103,7 @@ struct graph_metadata {
     bool is_homogeneous;
     struct graph_node_spec *nodes;
     struct graph_edge_spec *edges;
+    struct name_chain node_names; /* of types, to entries of nodes: the first of each name */
     struct name_index edge_names; /* of types, to entries of edges: the first of each name */
     struct graph_feature_spec *attributes; /* graph.feature_data */
     struct graph_feature_spec *features;

@@ -58,7 +58,11 @@ static grebe_status fill_nodes(const struct graph_section *graph, grebe_error *e
         GREBE_TRY(fill_node(&map, &node, err));
         if (node.type != NULL) {
             size_t first = graph_node_type_find(m, node.type);
+            if (first == m->n_nodes && !name_chain_add(&m->node_names, &m->arena, node.type, m->n_nodes)) {
+                return mem_fail(err, sizeof node, m->shown);
+            }
             if (first < m->n_nodes) {
+                m->nodes[first].is_twice = true;
                 GREBE_TRY(graph_section_fail(&map, "type", err, "node type %s is declared twice, first on line %u",
                                          node.type, (unsigned)m->nodes[first].at->line));
             }
@@ -102,14 +106,11 @@ static grebe_status fill_ends(const struct graph_section *map, struct graph_edge
                        ? graph_section_fail(map, "type", err, "a name of a node type has at most %d bytes", GRAPH_TYPE_ROOM - 1)
                        : graph_section_fail(map, "type", err, "an edge type is source:relation:destination, found %s", out->type);
         }
-        size_t i = graph_node_type_find(m, name), again = 0;
-        for (size_t k = 0; k < m->n_nodes; k++) {
-            again += m->nodes[k].type != NULL && strcmp(m->nodes[k].type, name) == 0 ? 1 : 0;
-        }
+        size_t i = graph_node_type_find(m, name);
         if (i == m->n_nodes) {
             known_types(m, known, sizeof known);
             GREBE_TRY(graph_section_fail(map, "type", err, "node type %s is not declared; known are %s", name, known));
-        } else if (again > 1 && part == 0) {
+        } else if (m->nodes[i].is_twice && part == 0) {
             GREBE_TRY(graph_section_fail(map, "type", err, "node type %s of %s is declared twice", name, out->type));
         }
         *(part == 0 ? &out->source : &out->destination) = i;

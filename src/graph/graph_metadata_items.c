@@ -175,6 +175,10 @@ static grebe_status check_sets(const struct graph_section *task, size_t kind, co
 {
     grebe_status st = GREBE_OK;
     const struct graph_set_spec *sets = t->sets[kind];
+    struct name_chain types = { 0 };
+    if (t->n_sets[kind] > 1 && sets[0].type != NULL && !name_chain_add(&types, &task->m->arena, sets[0].type, 0)) {
+        return mem_fail(err, sizeof *sets, task->m->shown);
+    }
     for (size_t i = 1; i < t->n_sets[kind] && st == GREBE_OK; i++) {
         struct graph_section map = { .m = task->m, .tree = sets[i].at };
         snprintf(map.field, sizeof map.field, "%.80s.%s[%zu]", task->field, graph_set_names[kind], i);
@@ -182,11 +186,12 @@ static grebe_status check_sets(const struct graph_section *task, size_t kind, co
             st = graph_section_fail(&map, NULL, err, "only one set may be there, and alone, when it has no type");
             continue;
         }
-        for (size_t k = 0; k < i && st == GREBE_OK; k++) {
-            if (is_same_text(sets[k].type, sets[i].type)) {
-                st = graph_section_fail(&map, "type", err, "a set of type %s is there already, on line %u", sets[i].type,
-                                    (unsigned)sets[k].at->line);
-            }
+        size_t first = name_chain_find(&types, sets[i].type);
+        if (first < i) {
+            st = graph_section_fail(&map, "type", err, "a set of type %s is there already, on line %u", sets[i].type,
+                                    (unsigned)sets[first].at->line);
+        } else if (!name_chain_add(&types, &task->m->arena, sets[i].type, i)) {
+            st = mem_fail(err, sizeof *sets, task->m->shown);
         }
         bool is_same = sets[i].n_items == sets[0].n_items;
         for (size_t k = 0; k < sets[i].n_items && is_same; k++) {

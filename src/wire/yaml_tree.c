@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/name_chain.h"
 #include "base/number.h"
 
 #if GREBE_HAVE_YAML
@@ -27,8 +28,6 @@ struct level {
 };
 
 struct anchor {
-    struct anchor *next;
-    const char *name;
     const struct yaml_tree *tree;
     uint64_t weight;
 };
@@ -39,7 +38,7 @@ struct reader {
     yaml_parser_t parser;
     struct level levels[YAML_TREE_DEPTH_MAX];
     size_t depth;
-    struct anchor *anchors;
+    struct name_chain anchors; /* to addresses of struct anchor */
     const struct yaml_tree *root; /* NULL: none yet */
     uint64_t total;
 };
@@ -81,9 +80,8 @@ static grebe_status keep_anchor(struct reader *r, const char *name, const struct
     if (a == NULL) {
         return mem_fail(err, sizeof *a, r->name);
     }
-    *a = (struct anchor){ r->anchors, name, tree, weight };
-    r->anchors = a;
-    return GREBE_OK;
+    *a = (struct anchor){ tree, weight };
+    return name_chain_add(&r->anchors, r->ar, name, (size_t)(uintptr_t)a) ? GREBE_OK : mem_fail(err, sizeof *a, r->name);
 }
 
 static bool is_key(const struct level *l)
@@ -209,12 +207,10 @@ static grebe_status add_scalar(struct reader *r, const yaml_event_t *e, grebe_er
 
 static grebe_status add_alias(struct reader *r, const yaml_event_t *e, grebe_error *err)
 {
-    for (const struct anchor *a = r->anchors; a != NULL; a = a->next) {
-        if (strcmp(a->name, (const char *)e->data.alias.anchor) == 0) {
-            return add(r, a->tree, a->weight, &e->start_mark, err);
-        }
-    }
-    return fail_at(r, &e->start_mark, GREBE_ECORRUPT, "an alias of something that was not there before", err);
+    const size_t found = name_chain_find(&r->anchors, (const char *)e->data.alias.anchor);
+    const struct anchor *a = found != SIZE_MAX ? (const struct anchor *)(uintptr_t)found : NULL;
+    return a != NULL ? add(r, a->tree, a->weight, &e->start_mark, err)
+                     : fail_at(r, &e->start_mark, GREBE_ECORRUPT, "an alias of something that was not there before", err);
 }
 
 /* "!!str", "!!map" and their kin say what is seen anyway; whatever else asks for something to be made, which nobody does here. */
