@@ -9,7 +9,7 @@ import os
 
 from . import _core
 from ._graph_batch import SETS, Loader, Sampler, sampling_of
-from ._graph_tensors import is_mapping, whole_numbers
+from ._graph_tensors import integers, is_mapping, whole_numbers
 
 
 def open(path, *, threads=None):
@@ -236,10 +236,7 @@ class Dataset:
     def sample_negatives(self, pairs, ratio, *, num_targets=None, seed=0):
         """Pairs [n, 2] and behind them ratio for each, with its source and a destination drawn from num_targets (default: all nodes)."""
         import numpy as np
-        pairs = np.asarray(pairs)
-        if pairs.size and pairs.dtype.kind not in "iu":
-            raise TypeError(f"pairs: expected whole numbers, found {pairs.dtype}")
-        pairs = np.ascontiguousarray(pairs, np.int64)
+        pairs = np.ascontiguousarray(integers(pairs, "pairs"))
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"pairs: expected shape (n, 2), found {pairs.shape}")
         ratio = operator.index(ratio)

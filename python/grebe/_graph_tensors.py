@@ -47,10 +47,21 @@ def array(values, dtype=None):
     return np.asarray(values, dtype)
 
 
+def integers(values, what):
+    """Whole numbers of any shape as an array of int64: what would have to be cut or would wrap is refused."""
+    import numpy as np
+    a = array(values)
+    if a.size and a.dtype.kind not in "iu":
+        raise TypeError(f"{what}: expected whole numbers, found {a.dtype} of shape {a.shape}")
+    if a.dtype == np.uint64 and a.size and int(a.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{what}: expected numbers below 2**63, found {a.max()}")
+    return np.asarray(a, np.int64)
+
+
 def whole_numbers(values, what="ids"):
     """A list of ids, or whatever numbers, as an array of int64."""
     import numpy as np
-    a = np.asarray(values)
-    if a.size and (a.ndim != 1 or a.dtype.kind not in "iu"):
-        raise TypeError(f"{what}: expected a list of whole numbers, found {a.dtype} of shape {a.shape}")
-    return np.ascontiguousarray(a.reshape(-1), np.int64)
+    a = integers(values, what)
+    if a.size and a.ndim != 1:
+        raise TypeError(f"{what}: expected a list of whole numbers, found shape {a.shape}")
+    return np.ascontiguousarray(a.reshape(-1))

@@ -184,6 +184,8 @@ class HeteroItemSet:
 
     def __init__(self, itemsets):
         self._sets = dict(itemsets)
+        if not self._sets:
+            raise ValueError("a set by type: expected one type or more, found none")
         self.names = next(iter(self._sets.values())).names
         if any(s.names != self.names for s in self._sets.values()):
             raise ValueError("All itemsets must have the same names.")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GraphBolt's names: the graph, and what is sampled of it."""
 
-from ._graph_tensors import array, is_mapping, tensor
+from ._graph_tensors import array, integers, is_mapping, tensor
 
 
 class CSCFormatBase:
@@ -19,6 +19,8 @@ class CSCFormatBase:
 
 class SampledSubgraph:
     """Edges of one hop; ids of rows and columns, None where `indices` are ids themselves. By type in a graph with types."""
+
+    _has_edge_ids = True  # whether original_edge_ids are rows of the edge file, by which features of edges are found
 
     def __init__(self, sampled_csc, original_column_node_ids, original_row_node_ids, original_edge_ids):
         self.sampled_csc, self.original_edge_ids = sampled_csc, original_edge_ids
@@ -47,14 +49,19 @@ class SampledSubgraph:
         """Without the edges of these pairs of ids [n, 2] (by type in a graph with types), each as often as it was sampled; nodes stay."""
         if not is_mapping(self.sampled_csc):
             csc, ids = _without(self.sampled_csc, self.original_row_node_ids, self.original_column_node_ids, self.original_edge_ids, edges)
-            return SampledSubgraph(csc, self.original_column_node_ids, self.original_row_node_ids, ids)
+            return SampledSubgraph(csc, self.original_column_node_ids, self.original_row_node_ids, ids)._with(self._has_edge_ids)
         found, ids = dict(self.sampled_csc), dict(self.original_edge_ids or {})
         for kind, pairs in edges.items():
             if kind in found:
                 source, _, target = kind.split(":")
                 found[kind], ids[kind] = _without(found[kind], _of(self.original_row_node_ids, source), _of(self.original_column_node_ids, target),
                                                   ids.get(kind), pairs)
-        return SampledSubgraph(found, self.original_column_node_ids, self.original_row_node_ids, ids if self.original_edge_ids else None)
+        left = SampledSubgraph(found, self.original_column_node_ids, self.original_row_node_ids, ids if self.original_edge_ids else None)
+        return left._with(self._has_edge_ids)
+
+    def _with(self, has_edge_ids):
+        self._has_edge_ids = has_edge_ids
+        return self
 
     def __repr__(self):
         return f"SampledSubgraph({self.sampled_csc})"
@@ -71,7 +78,7 @@ def _without(csc, rows, columns, edge_ids, pairs):
     targets = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     sources = indices if rows is None else array(rows)[indices]
     ends = targets if columns is None else array(columns)[targets]
-    pairs = array(pairs).reshape(-1, 2)
+    pairs = integers(pairs, "edges").reshape(-1, 2)
     kept = ~(np.isin(sources, pairs[:, 0]) & np.isin(ends, pairs[:, 1]))
     likely = np.flatnonzero(~kept)  # few: both ends occur in pairs, though perhaps not in the same one
     kept[likely] = ~np.isin(_joined(sources[likely], ends[likely]), _joined(pairs[:, 0], pairs[:, 1]))
@@ -115,10 +122,10 @@ def exclude_seed_edges(minibatch, include_reverse_edges=False, reverse_etypes_ma
 
 
 def fanout_rows(fanouts):
-    return [[int(v) for v in array(f).reshape(-1)] for f in fanouts]
+    return [integers(f, "fanouts").reshape(-1).tolist() for f in fanouts]
 
 
-def layers_of(batch):
+def layers_of(batch, has_edge_ids):
     """Subgraphs of a batch, the outermost first, with rows as places."""
     import numpy as np
     out = []
@@ -134,7 +141,7 @@ def layers_of(batch):
         out.append(SampledSubgraph(csc, {kind: tensor(ids[:layer.counts[kind][1]]) for kind, ids in batch.nodes.items()},
                                    {kind: tensor(ids[:layer.counts[kind][0]]) for kind, ids in batch.nodes.items()},
                                    {kind: tensor(r[2]) for kind, r in layer.relations.items()}))
-    return out
+    return [s._with(has_edge_ids) for s in out]
 
 
 class FusedCSCSamplingGraph:
@@ -217,12 +224,12 @@ class FusedCSCSamplingGraph:
         layer = batch.layers[0]
         if not is_mapping(batch.nodes):
             indptr, indices, edges = layer.relations
-            return SampledSubgraph(CSCFormatBase(tensor(indptr), tensor(batch.nodes[indices])), seeds, None, tensor(edges))
+            return SampledSubgraph(CSCFormatBase(tensor(indptr), tensor(batch.nodes[indices])), seeds, None, tensor(edges))._with(self._has_edge_ids)
         zero, csc, ids = np.zeros(1, np.int64), {}, {}
         for kind, (indptr, indices, edges) in layer.relations.items():
             csc[kind] = CSCFormatBase(tensor(indptr if len(indptr) else zero), tensor(batch.nodes[kind.split(":")[0]][indices]))
             ids[kind] = tensor(edges)
-        return SampledSubgraph(csc, seeds, None, ids)
+        return SampledSubgraph(csc, seeds, None, ids)._with(self._has_edge_ids)
 
     def sample_neighbors(self, nodes, fanouts, replace=False, probs_name=None, layer_seed=0):
         """Neighbours of nodes (ids, or {type: ids}), one hop; `indices` of the result are ids."""
@@ -230,7 +237,7 @@ class FusedCSCSamplingGraph:
 
     def sample_layer_neighbors(self, nodes, fanouts, replace=False, probs_name=None, random_seed=0):
         """The same, with the random numbers shared by the nodes (LABOR)."""
-        return self._sample(nodes, fanouts, replace=replace, probs=probs_name, method="labor", layer_seed=int(array(random_seed).reshape(-1)[0]))
+        return self._sample(nodes, fanouts, replace=replace, probs=probs_name, method="labor", layer_seed=_number(random_seed))
 
     def temporal_sample_neighbors(self, nodes, input_nodes_timestamp, fanouts, replace=False, probs_name=None, node_timestamp_attr_name=None,
                                   edge_timestamp_attr_name=None, window=None, layer_seed=0):
@@ -241,7 +248,7 @@ class FusedCSCSamplingGraph:
     def temporal_sample_layer_neighbors(self, nodes, input_nodes_timestamp, fanouts, replace=False, probs_name=None,
                                         node_timestamp_attr_name=None, edge_timestamp_attr_name=None, window=None, random_seed=0):
         """The same, with the random numbers shared by the nodes (LABOR)."""
-        return self._sample_by_time(nodes, input_nodes_timestamp, fanouts, int(array(random_seed).reshape(-1)[0]), method="labor",
+        return self._sample_by_time(nodes, input_nodes_timestamp, fanouts, _number(random_seed), method="labor",
                                     replace=replace, probs=probs_name, node_times=node_timestamp_attr_name,
                                     edge_times=edge_timestamp_attr_name, window=window)
 
@@ -251,6 +258,11 @@ class FusedCSCSamplingGraph:
 
     def __repr__(self):
         return f"FusedCSCSamplingGraph({self.total_num_nodes} nodes, {self.total_num_edges} edges)"
+
+
+def _number(random_seed):
+    """The first of a tensor of random seeds, or the one that it is."""
+    return int(integers(random_seed, "random_seed").reshape(-1)[0])
 
 
 def _seed_ids(seeds):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """GraphBolt's names: batches, and the steps of a pipeline that makes them."""
 
+import operator
+
 from ._errors import SchemaMismatch
-from ._graph_tensors import array, is_mapping, tensor, torch
+from ._graph_tensors import array, integers, is_mapping, tensor, torch
 from ._graphbolt_graph import exclude_seed_edges, fanout_rows, layers_of
 
 
@@ -106,9 +108,9 @@ class ItemSampler(_Pipe):
 
     def __init__(self, item_set, batch_size, minibatcher=None, drop_last=False, shuffle=False, seed=None):
         import numpy as np
-        self._items, self._batch_size, self._minibatcher = item_set, int(batch_size), minibatcher
+        self._items, self._batch_size, self._minibatcher = item_set, operator.index(batch_size), minibatcher
         self._drop_last, self._shuffle, self._epoch = drop_last, shuffle, 0
-        self._seed = int(np.random.randint(0, 2 ** 31 - 1)) if seed is None else int(seed)
+        self._seed = int(np.random.randint(0, 2 ** 31 - 1)) if seed is None else operator.index(seed)
         if self._batch_size < 1:
             raise ValueError(f"batch_size: expected a number from 1, found {batch_size}")
 
@@ -121,7 +123,7 @@ class ItemSampler(_Pipe):
         return -(-self._range()[1] // self._batch_size)
 
     def set_epoch(self, epoch):
-        self._epoch = int(epoch)
+        self._epoch = operator.index(epoch)
 
     @property
     def epoch(self):
@@ -164,6 +166,9 @@ def _with_old_negatives(fields):
     sources, targets = fields.pop("negative_srcs", None), fields.pop("negative_dsts", None)
     if sources is None and targets is None:
         return fields
+    if "seeds" not in fields:
+        raise ValueError(f"{'negative_srcs' if targets is None else 'negative_dsts'}: expected \"seeds\" in the set, "
+                         "the pairs that these are negatives of")
     pairs = fields["seeds"]
     if not is_mapping(pairs):
         fields["seeds"], fields["labels"], fields["indexes"] = _pairs_and_negatives(pairs, sources, targets)
@@ -173,19 +178,37 @@ def _with_old_negatives(fields):
     return fields
 
 
+def _of_pairs(values, n):
+    """Ends of negatives as [n, ratio]."""
+    if values.size and values.dtype.kind not in "iu":
+        raise TypeError(f"negatives: expected whole numbers, found {values.dtype}")
+    if values.ndim not in (1, 2) or len(values) != n:
+        raise ValueError(f"negatives: expected shape ({n},) or ({n}, ratio), found {values.shape}")
+    return values if values.ndim == 2 else values.reshape(n, 1)
+
+
+def _type_of_ids(*types):
+    """A type of whole numbers, which torch has too, that holds ids of all of these."""
+    import numpy as np
+    found = np.result_type(*types)
+    return found if found.kind == "i" or found == np.uint8 else np.dtype(np.int64)
+
+
 def _pairs_and_negatives(pairs, sources, targets):
     """(seeds, labels, indexes) as tensors."""
     import numpy as np
     pairs = array(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(f"negatives of seeds that are no pairs, but of shape {pairs.shape}")
-    given = [None if v is None else array(v).reshape(len(pairs), -1) for v in (sources, targets)]
+    given = [None if v is None else _of_pairs(array(v), len(pairs)) for v in (sources, targets)]
     widths = {v.shape[1] for v in given if v is not None}
     if len(widths) > 1:
         raise ValueError(f"negative_srcs and negative_dsts: expected as many for each pair, found {sorted(widths)}")
     ratio = widths.pop()
     ends = [np.repeat(pairs[:, i], ratio) if v is None else v.reshape(-1) for i, v in enumerate(given)]
-    seeds = np.concatenate([pairs, np.stack(ends, 1).astype(pairs.dtype)])
+    negatives = np.stack(ends, 1)
+    kind = _type_of_ids(pairs.dtype, negatives.dtype)
+    seeds = np.concatenate([pairs.astype(kind, copy=False), negatives.astype(kind, copy=False)])
     return (tensor(seeds), *(tensor(v) for v in _labels_and_indexes(len(pairs), ratio)))
 
 
@@ -216,8 +239,8 @@ class DistributedItemSampler(ItemSampler):
         is_group = group is not None and group.is_initialized()
         if (num_replicas is None or rank is None) and not is_group:
             raise RuntimeError("num_replicas and rank: expected both, or torch.distributed initialized")
-        self._replicas = group.get_world_size() if num_replicas is None else int(num_replicas)
-        self._rank = group.get_rank() if rank is None else int(rank)
+        self._replicas = group.get_world_size() if num_replicas is None else operator.index(num_replicas)
+        self._rank = group.get_rank() if rank is None else operator.index(rank)
         if not 0 <= self._rank < self._replicas:
             raise ValueError(f"rank: expected a number from 0 to {self._replicas - 1}, found {self._rank}")
         super().__init__(item_set, batch_size, minibatcher, drop_last, shuffle, seed)
@@ -242,7 +265,10 @@ class DistributedItemSampler(ItemSampler):
 def _link_types(kind, arity):
     """Types of the nodes of a seed of that type."""
     parts = kind.split(":")
-    return parts if len(parts) == arity else parts[::2]
+    found = parts if len(parts) == arity else parts[::2]
+    if len(found) != arity:
+        raise ValueError(f"seeds of type {kind!r}: expected {len(found)} nodes in each, as the type has, found {arity}")
+    return found
 
 
 def _unique(ids):
@@ -259,12 +285,12 @@ def _compact(seeds):
     """(nodes to begin at, seeds as places in them): of nodes as they are, of pairs and more each once."""
     import numpy as np
     if not is_mapping(seeds):
-        ids = array(seeds, np.int64)
+        ids = integers(seeds, "seeds")
         if ids.ndim == 1:
             return ids, None
         nodes, place = _unique(ids.reshape(-1))
         return nodes, place.reshape(ids.shape)
-    ids = {kind: array(v, np.int64) for kind, v in seeds.items()}
+    ids = {kind: integers(v, "seeds") for kind, v in seeds.items()}
     if any(v.ndim == 1 for v in ids.values()):
         return ids, None
     lists, spans = {}, {}
@@ -283,12 +309,12 @@ def _by_time(seeds, times):
     """As _compact() of seeds with a time each, of whom none are merged: (nodes, seeds as places, times of the nodes)."""
     import numpy as np
     if not is_mapping(seeds):
-        ids = array(seeds, np.int64)
+        ids = integers(seeds, "seeds")
         times = _times_of(times, len(ids))
         if ids.ndim == 1:
             return ids, None, times
         return ids.reshape(-1), np.arange(ids.size).reshape(ids.shape), np.repeat(times, ids.shape[1])
-    ids = {kind: array(v, np.int64) for kind, v in seeds.items()}
+    ids = {kind: integers(v, "seeds") for kind, v in seeds.items()}
     times = {kind: _times_of(times[kind], len(v)) for kind, v in ids.items()}
     if any(v.ndim == 1 for v in ids.values()):
         return ids, None, times
@@ -307,7 +333,7 @@ def _by_time(seeds, times):
 def _times_of(times, n):
     """Of n seeds, the negatives behind the positives: a negative has the time of its positive."""
     import numpy as np
-    times = array(times, np.int64)
+    times = integers(times, "timestamp")
     if times.ndim != 1 or (n % len(times) if len(times) else n):
         raise ValueError(f"timestamp: expected one number for each seed, found shape {times.shape} for {n} seeds")
     ratio = n // len(times) - 1 if len(times) else 0
@@ -336,7 +362,7 @@ class NeighborSampler(_Pipe):
 
     def _step(self, batch):
         sampled, compacted = self._run(batch)
-        batch._batch, batch.sampled_subgraphs, batch._has_edge_ids = sampled, layers_of(sampled), self._has_edge_ids
+        batch._batch, batch.sampled_subgraphs = sampled, layers_of(sampled, self._has_edge_ids)
         batch.input_nodes = {k: tensor(v) for k, v in sampled.nodes.items()} if is_mapping(sampled.nodes) else tensor(sampled.nodes)
         if compacted is not None:
             batch.compacted_seeds = {k: tensor(v) for k, v in compacted.items()} if is_mapping(compacted) else tensor(compacted)
@@ -385,13 +411,17 @@ class UniformNegativeSampler(_Pipe):
 
     def __init__(self, source, graph, negative_ratio):
         super().__init__(source)
-        self._graph, self._ratio = graph, int(negative_ratio)
+        self._graph, self._ratio = graph, operator.index(negative_ratio)
+        if self._ratio < 0:
+            raise ValueError(f"negative_ratio: expected a number from 0, found {negative_ratio}")
 
     def _pairs(self, pairs, n_targets, seed):
+        import numpy as np
         ids = array(pairs)
         if ids.ndim != 2 or ids.shape[1] != 2:
             raise ValueError(f"Only tensor with shape N*2 is supported for negative sampling, but got {tuple(ids.shape)}.")
-        out = self._graph._dataset.sample_negatives(ids, self._ratio, num_targets=n_targets, seed=seed).astype(ids.dtype)
+        out = self._graph._dataset.sample_negatives(ids, self._ratio, num_targets=n_targets, seed=seed)
+        out = out.astype(_type_of_ids(ids.dtype, np.min_scalar_type(max(n_targets - 1, 0))), copy=False)
         return (tensor(out), *(tensor(v) for v in _labels_and_indexes(len(ids), self._ratio)))
 
     def _seed_of(self, kind, seed):
@@ -423,7 +453,7 @@ class FeatureFetcher(_Pipe):
 
     def _step(self, batch):
         ids = batch.input_nodes if batch.input_nodes is not None else batch.seeds
-        if self._edges and not getattr(batch, "_has_edge_ids", True):
+        if self._edges and not all(s._has_edge_ids for s in batch.sampled_subgraphs or ()):
             raise SchemaMismatch("rows of edge features cannot be found: the graph was preprocessed without original edge ids "
                                  "(include_original_edge_id=True keeps them)")
         batch.node_features = self._rows("node", self._nodes, ids)
