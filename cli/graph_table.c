@@ -150,9 +150,10 @@ static const struct opt_spec verify_options[] = {
 static const struct cmd verify_spec = { "graph verify",
                                         "graph verify DIR",
                                         "verify a preprocessed data set",
-                                        "Lists ascend, ids are in range, types are those of the ends of each edge, "
-                                        "checksums are right, and every file is there with as many "
-                                        "rows as it must have. Errors give exit status 5.",
+                                        "Checksums of the graph are right, lists ascend, ids are in range, types are those of the ends of "
+                                        "each edge, each row of a file of edges is there once, seeds are nodes, and every file is there "
+                                        "with as many rows as it must have. What is found gives exit status 5; what cannot be opened "
+                                        "its own.",
                                         "grebe graph verify data/",
                                         verify_options, NULL, 1, 1, cmd_graph_verify, NULL };
 

@@ -7,7 +7,7 @@
 #include "graph/graph_items.h"
 #include "graph/graph_preprocess.h"
 
-enum { CHUNK_VALUES = 1 << 17 };
+enum { CHUNK_VALUES = 1 << 13 };
 
 /* Which ends of a seed a column has. */
 struct ends {

@@ -17,6 +17,7 @@
 #include "graph/graph_degrees.h"
 #include "graph/graph_preprocess.h"
 #include "graph/graph_types.h"
+#include "graph/graph_verify_ids.h"
 
 enum { BLOCK_NODES = 4096 };
 
@@ -286,6 +287,27 @@ static void verify_sets(struct verifying *v)
     }
 }
 
+/* ---- ids ---- */
+
+static grebe_status verify_ids(struct verifying *v, const int64_t *edges, grebe_error *err)
+{
+    grebe_status st = GREBE_OK;
+    struct graph_metadata told = { 0 };
+    char message[200];
+    bool is_right = true;
+    GREBE_TRY(graph_verify_edge_ids(v->g, edges, &v->call, &is_right, message, sizeof message, err));
+    if (!is_right) {
+        tell(v, v->g->path, GRAPH_EDGE_IDS, GREBE_ECORRUPT, "%s", message);
+    }
+    GREBE_TRY(graph_verify_seeds(v->g, &v->call, &told, err));
+    for (const struct graph_problem *p = told.problems; p != NULL; p = p->next) {
+        tell(v, p->file, p->field, p->status, "%s", p->message);
+    }
+out:
+    graph_metadata_view_release(&told);
+    return st;
+}
+
 grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_options *options, size_t *n_errors,
                                 grebe_error *err)
 {
@@ -305,6 +327,9 @@ grebe_status grebe_graph_verify(const grebe_graph *graph, const grebe_graph_opti
         GREBE_TRY(verify_checksums(&v, graph->path, err));
         GREBE_TRY(verify_lists(&v, graph->path, err));
         GREBE_TRY(graph_edges_count(c, &v.call, edges, err));
+        if (v.n_errors == 0) { /* they mean something */
+            GREBE_TRY(verify_ids(&v, edges, err));
+        }
     }
     GREBE_TRY(call_check(&v.call, err));
     verify_features(&v, edges);

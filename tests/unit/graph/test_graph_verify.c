@@ -193,10 +193,83 @@ static void test_verify__allocations_fail__no_leak(void **state)
     free(b.all);
 }
 
+static size_t verify_open(grebe_graph *g, struct told *t)
+{
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    size_t n = 0;
+    o.on_problem = note;
+    o.problem_arg = t;
+    t->n = 0;
+    t->text[0] = '\0';
+    assert_ok(grebe_graph_verify(g, &o, &n, &err));
+    return n;
+}
+
+static void put_in(const char *folder, const char *name, const void *bytes, size_t n)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    test_write_file(path, bytes, n);
+}
+
+/* A ring of four; its edge ids and seeds, each as it should not be. */
+static void test_verify__edge_ids_and_seeds__what_is_none_is_told(void **state)
+{
+    static const char metadata[] = "graph:\n  nodes: [{num: 4}]\n  edges: [{format: csv, path: e.csv}]\n"
+                                   "tasks: [{train_set: [{data: [{name: seeds, format: numpy, path: s.npy}]}]}]\n";
+    static const struct {
+        int64_t ids[4];
+        const char *told; /* NULL: nothing */
+    } cases[] = { { { 3, 0, 1, 2 }, NULL }, { { 0, 1, 2, 2 }, "edge 3: row 2 of its file, which another edge has" },
+                  { { 0, 1, 4, 2 }, "edge 2: row 4 of its file, the bound is 4" }, { { -1, 1, 2, 3 }, "edge 0: row -1" } };
+    static const char head[] = "\x93NUMPY\x01\0\x76\0{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }";
+    struct fixture *f = *state;
+    unsigned char npy[128 + 16];
+    const int64_t seeds[2] = { 0, 3 };
+    struct told t = { 0 };
+    grebe_graph *g = NULL;
+    memset(npy, ' ', 128);
+    memcpy(npy, head, sizeof head - 1);
+    npy[127] = '\n';
+    memcpy(npy + 128, seeds, sizeof seeds);
+    put_in(f->folder, "metadata.yaml", metadata, sizeof metadata - 1);
+    put_in(f->folder, "e.csv", "0,1\n1,2\n2,3\n3,0\n", 16);
+    put_in(f->folder, "s.npy", npy, sizeof npy);
+    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err));
+    assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+    struct tensor *ids = (struct tensor *)(uintptr_t)graph_edge_ids(graph_dataset_csc(g));
+    assert_non_null(ids);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tensor before = *ids;
+        ids->type = ARRAY_I64;
+        ids->data = (const unsigned char *)cases[i].ids;
+        size_t n = verify_open(g, &t);
+        *ids = before;
+        assert_int_equal(n, cases[i].told != NULL);
+        assert_true(cases[i].told == NULL || strstr(t.text, cases[i].told) != NULL);
+    }
+    grebe_graph_close(g);
+    char path[700];
+    size_t len = 0;
+    const int32_t wrong = 4; /* ids are narrow where they fit */
+    snprintf(path, sizeof path, "%s/preprocessed/s.npy", f->folder);
+    unsigned char *made = test_read_file(path, &len);
+    memcpy(made + len - 4, &wrong, 4);
+    test_write_file(path, made, len);
+    free(made);
+    assert_ok(grebe_graph_open(f->ctx, f->folder, &g, &err));
+    assert_int_equal(verify_open(g, &t), 1);
+    if (strstr(t.text, "train_set, seeds, row 1: node 4, the bound is 4") == NULL) {
+        fail_msg("%s", t.text);
+    }
+    grebe_graph_close(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_verify__values_in_many_blocks__the_first_is_told, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_verify__edge_ids_and_seeds__what_is_none_is_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_verify__cancelled__stops, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_verify__allocations_fail__no_leak, fixture_set_up, fixture_tear_down),
     };
