@@ -204,6 +204,34 @@ out:
     return st;
 }
 
+/* ---- reading ---- */
+
+/* @param text The values are borrowed from it and the arena. */
+static grebe_status read_manifest(struct io_store *store, const char *made, struct buf *path, struct arena *arena, struct region **text,
+                                  const struct json_value **root, grebe_error *err)
+{
+    const char *real = NULL;
+    grebe_status st = join(path, made, "manifest.json", &real, err);
+    st = st == GREBE_OK ? io_read_all(store, real, MANIFEST_BYTES_MAX, text, NULL, err) : st;
+    return st == GREBE_OK ? json_parse(arena, (const char *)(*text)->data, (*text)->len, root, err) : st;
+}
+
+grebe_status graph_manifest_is_there(struct io_store *store, const char *made, bool *out, grebe_error *err)
+{
+    struct buf path = BUF_INIT(store->ctx->a);
+    struct arena arena = ARENA_INIT(store->ctx->a);
+    struct region *text = NULL;
+    const struct json_value *root = NULL;
+    grebe_error failed = GREBE_ERROR_INIT;
+    grebe_status st = read_manifest(store, made, &path, &arena, &text, &root, &failed);
+    const struct json_value *tool = st == GREBE_OK ? json_get(root, "tool") : NULL;
+    *out = tool != NULL && tool->type == JSON_STRING && strcmp(tool->text, "grebe") == 0;
+    region_drop(text);
+    arena_release(&arena);
+    buf_release(&path);
+    return st == GREBE_ENOMEM ? error_copy(err, st, &failed) : GREBE_OK;
+}
+
 /* ---- comparing ---- */
 
 struct comparing {
@@ -331,17 +359,14 @@ grebe_status graph_manifest_compare(struct io_store *store, const struct call *c
     struct arena arena = ARENA_INIT(a);
     struct region *text = NULL;
     const struct json_value *root = NULL;
-    const char *real = NULL;
     grebe_error failed = GREBE_ERROR_INIT;
     *is_current = false;
-    GREBE_TRY(join(&c.path, made, "manifest.json", &real, err));
-    st = io_read_all(store, real, MANIFEST_BYTES_MAX, &text, NULL, &failed);
+    st = read_manifest(store, made, &c.path, &arena, &text, &root, &failed);
     if (st == GREBE_ENOTFOUND) {
         snprintf(reason, room, "it was made by another program: there is no manifest.json");
         st = GREBE_OK;
         goto out;
     }
-    st = st == GREBE_OK ? json_parse(&arena, (const char *)text->data, text->len, &root, &failed) : st;
     if (st == GREBE_ENOMEM) {
         error_copy(err, st, &failed);
         goto out;

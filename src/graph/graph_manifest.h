@@ -26,6 +26,9 @@ grebe_status graph_inputs_look(struct graph_inputs *x, struct io_store *store, s
 grebe_status graph_manifest_write(const struct graph_outputs *outputs, const grebe_graph_options *options,
                                   const struct graph_inputs *inputs, uint64_t graph_bytes, grebe_error *err);
 
+/** Whether there is one that Grebe wrote; one that cannot be read is none. @return GREBE_OK; GREBE_ENOMEM. */
+grebe_status graph_manifest_is_there(struct io_store *store, const char *made, bool *out, grebe_error *err);
+
 /**
  * Whether what is there was made of what is there now.
  *

@@ -9,7 +9,7 @@
 #include "graph/graph_metadata_internal.h"
 #include "io/io.h"
 
-enum { METADATA_BYTES_MAX = 64 << 20, MESSAGE_MAX = 700 };
+enum { MESSAGE_MAX = 700 };
 
 const char *const graph_set_names[GRAPH_SETS] = { "train_set", "validation_set", "test_set" };
 
@@ -153,7 +153,7 @@ static grebe_status read_text(struct graph_metadata *m, const char *path, grebe_
     const struct yaml_tree *tree = NULL;
     grebe_error failed = GREBE_ERROR_INIT;
     GREBE_TRY(io_local_new(m->ctx, &store, err));
-    GREBE_TRY(io_read_all(store, path, METADATA_BYTES_MAX, &text, NULL, err));
+    GREBE_TRY(io_read_all(store, path, GRAPH_METADATA_BYTES_MAX, &text, NULL, err));
     m->text_bytes = text->len;
     st = yaml_tree_parse(&m->arena, m->shown, (const char *)text->data, text->len, &tree, &failed);
     st = st == GREBE_OK ? graph_yaml_merge(&m->arena, m->shown, tree, &tree, &failed) : st;

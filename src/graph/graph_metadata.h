@@ -118,6 +118,8 @@ struct graph_metadata {
     bool is_strict; /* what else is a warning is an error */
 };
 
+enum { GRAPH_METADATA_BYTES_MAX = 64 << 20 }; /* of a file */
+
 enum graph_dialect { GRAPH_RAW, GRAPH_PREPROCESSED };
 
 /**

@@ -122,7 +122,6 @@ static grebe_status job_begin(struct job *j, grebe_context *ctx, const char *pat
     j->out = j->options.out != NULL ? j->options.out : j->data;
     GREBE_TRY(join(j, j->data, "metadata.yaml", &j->metadata, err));
     GREBE_TRY(join(j, j->out, "preprocessed", &j->made, err));
-    GREBE_TRY(follow_link(j, err));
 out:
     return st;
 }
@@ -172,11 +171,30 @@ static grebe_status see_any(void *arg, const char *name, enum io_kind kind, greb
     return GREBE_OK;
 }
 
+/* Whether the metadata of a folder is of a preprocessed data set: Grebe leaves its manifest there, DGL names the graph that it made. */
+static grebe_status was_preprocessed(struct job *j, const char *metadata, bool *out, grebe_error *err)
+{
+    struct region *text = NULL;
+    struct arena arena = ARENA_INIT(j->ctx->a);
+    const struct yaml_tree *root = NULL;
+    grebe_error failed = GREBE_ERROR_INIT;
+    grebe_status st = graph_manifest_is_there(j->store, j->made, out, err);
+    if (st == GREBE_OK && !*out) {
+        st = io_read_all(j->store, metadata, GRAPH_METADATA_BYTES_MAX, &text, NULL, &failed);
+        st = st == GREBE_OK ? yaml_tree_parse(&arena, metadata, (const char *)text->data, text->len, &root, &failed) : st;
+        *out = st == GREBE_OK && yaml_tree_get(root, "graph_topology") != NULL;
+        st = st == GREBE_ENOMEM ? error_copy(err, st, &failed) : GREBE_OK;
+    }
+    region_drop(text);
+    arena_release(&arena);
+    return st;
+}
+
 /* What nobody has preprocessed is not ours to remove. */
 static grebe_status check_replaced(struct job *j, grebe_error *err)
 {
     struct io_info info;
-    bool is_there = false, is_full = false;
+    bool is_there = false, is_full = false, is_made = false;
     const char *metadata = NULL;
     grebe_status st = exists(j, j->made, &is_there, err);
     if (st != GREBE_OK || !is_there) {
@@ -189,11 +207,17 @@ static grebe_status check_replaced(struct job *j, grebe_error *err)
     }
     GREBE_TRY(join(j, j->made, "metadata.yaml", &metadata, err));
     GREBE_TRY(exists(j, metadata, &is_there, err));
-    if (!is_there && j->options.force != GREBE_GRAPH_ALWAYS) {
+    if (j->options.force == GREBE_GRAPH_ALWAYS) {
+        goto out;
+    }
+    if (is_there) {
+        GREBE_TRY(was_preprocessed(j, metadata, &is_made, err));
+    } else {
         GREBE_TRY(io_list(j->store, j->made, see_any, &is_full, err));
-        if (is_full) {
-            st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: files without metadata.yaml, which are replaced only by force", j->made);
-        }
+    }
+    if (is_there ? !is_made : is_full) {
+        st = GREBE_FAIL(err, GREBE_EEXISTS, "%s: files %s, which are replaced only by force", j->made,
+                        is_there ? "that were not preprocessed" : "without metadata.yaml");
     }
 out:
     return st;
@@ -332,6 +356,7 @@ static grebe_status make(struct job *j, grebe_error *err)
     struct io_draft draft = IO_DRAFT_INIT;
     grebe_status st = io_draft_begin(j->store, j->made, &draft, err);
     st = st == GREBE_OK ? make_in(j, draft.folder, err) : st;
+    st = st == GREBE_OK ? check_replaced(j, err) : st; /* again: others may have come meanwhile */
     st = st == GREBE_OK ? io_draft_publish(&draft, j->made, j->options.is_durable, err) : st;
     io_draft_end(&draft);
     return st;
@@ -346,6 +371,7 @@ grebe_status grebe_graph_preprocess(grebe_context *ctx, const char *path, const 
     char reason[256] = "";
     bool is_needed = false;
     GREBE_TRY(job_begin(&j, ctx, path, options, err));
+    GREBE_TRY(follow_link(&j, err));
     GREBE_TRY(decide(&j, &is_needed, reason, sizeof reason, err));
     if (is_needed) {
         GREBE_TRY(read_checked(&j, err));

@@ -7,6 +7,7 @@
 #include "grebe/graph_export_internal.h"
 #include "grebe/source.h"
 #include "io/io_draft.h"
+#include "io/io_folder.h"
 
 /* ---- names ---- */
 
@@ -167,17 +168,41 @@ static grebe_status check_format(const char *name, grebe_error *err)
                       name);
 }
 
-/* Nothing, or an empty folder. */
-static grebe_status check_dest(struct io_store *store, const char *dest, grebe_error *err)
+/*
+ * Nothing, or an empty folder; one that a link leads to is the one that is filled.
+ *
+ * @param place Written: where it is, without '/' at its end.
+ */
+static grebe_status check_dest(struct io_store *store, const char *dest, struct buf *place, grebe_error *err)
 {
     struct io_info info;
-    size_t n = 0;
-    grebe_status st = io_stat(store, dest, &info, NULL);
-    if (st == GREBE_OK && info.kind == IO_FOLDER) {
-        st = io_list(store, dest, see_entry, &n, err);
-        return st != GREBE_OK || n == 0 ? st : GREBE_FAIL(err, GREBE_EEXISTS, "%s: the folder is not empty", dest);
+    grebe_status st = GREBE_OK;
+    size_t n = 0, len = strlen(dest);
+    while (len > 1 && dest[len - 1] == '/') {
+        len--;
     }
-    return st == GREBE_OK ? GREBE_FAIL(err, GREBE_EEXISTS, "%s: there is a file of that name", dest) : GREBE_OK;
+    GREBE_TRY(buf_put(place, dest, len, err));
+    GREBE_TRY(buf_text(place) != NULL ? GREBE_OK : mem_fail(err, len, dest));
+    const char *slash = strrchr(buf_text(place), '/'), *last = slash != NULL ? slash + 1 : buf_text(place);
+    if (strcmp(last, "") == 0 || strcmp(last, ".") == 0 || strcmp(last, "..") == 0) { /* the folder of a process cannot be replaced */
+        st = GREBE_FAIL(err, GREBE_EINVAL, "%s: expected the name of a folder, that is made or is empty", dest);
+        goto out;
+    }
+    char *named = str_copy(store->ctx->a, buf_text(place));
+    GREBE_TRY(named != NULL ? GREBE_OK : mem_fail(err, len, dest));
+    buf_clear(place);
+    st = io_folder_resolve(named, place, err);
+    str_free(store->ctx->a, named);
+    GREBE_TRY(st);
+    st = io_stat(store, (const char *)place->data, &info, NULL);
+    if (st == GREBE_OK && info.kind == IO_FOLDER) {
+        st = io_list(store, (const char *)place->data, see_entry, &n, err);
+        st = st != GREBE_OK || n == 0 ? st : GREBE_FAIL(err, GREBE_EEXISTS, "%s: the folder is not empty", dest);
+    } else {
+        st = st == GREBE_OK ? GREBE_FAIL(err, GREBE_EEXISTS, "%s: there is a file of that name", dest) : GREBE_OK;
+    }
+out:
+    return st;
 }
 
 grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char *dest, const grebe_graph_export_options *options,
@@ -187,26 +212,21 @@ grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char
     grebe_status st = GREBE_OK;
     struct graph_exporting e = { .ctx = ctx, .source = path, .options = GREBE_GRAPH_EXPORT_OPTIONS_INIT, .ar = ARENA_INIT(ctx->a) };
     struct io_draft draft = IO_DRAFT_INIT;
-    char *place = NULL;
+    struct buf place = BUF_INIT(ctx->a);
     GREBE_TRY(options_copy(&e.options, sizeof e.options, options, err));
     e.call = call_options_resolve(ctx, e.options.call);
     const bool is_dataset = e.options.file_format == NULL || strcmp(e.options.file_format, "npy") == 0;
     GREBE_TRY(is_dataset ? GREBE_OK : check_format(e.options.file_format, err));
     GREBE_TRY(io_local_new(ctx, &e.store, err));
-    GREBE_TRY(check_dest(e.store, dest, err));
+    GREBE_TRY(check_dest(e.store, dest, &place, err));
     GREBE_TRY(grebe_graph_open(ctx, path, &e.g, err));
-    size_t len = strlen(dest);
-    while (len > 1 && dest[len - 1] == '/') {
-        len--;
-    }
-    place = str_copy_len(ctx->a, dest, len);
-    GREBE_TRY(place != NULL ? io_draft_begin(e.store, place, &draft, err) : mem_fail(err, len, dest));
+    GREBE_TRY(io_draft_begin(e.store, (const char *)place.data, &draft, err));
     e.folder = draft.folder;
     GREBE_TRY(is_dataset ? graph_export_dataset(&e, err) : export_tables(&e, err));
-    GREBE_TRY(io_draft_publish(&draft, place, e.options.is_durable, err));
+    GREBE_TRY(io_draft_publish_new(&draft, (const char *)place.data, e.options.is_durable, err));
 out:
     io_draft_end(&draft);
-    str_free(ctx->a, place);
+    buf_release(&place);
     grebe_graph_close(e.g);
     io_store_free(e.store);
     arena_release(&e.ar);

@@ -157,6 +157,16 @@ grebe_status io_draft_publish(struct io_draft *d, const char *path, bool is_dura
     return st;
 }
 
+grebe_status io_draft_publish_new(struct io_draft *d, const char *path, bool is_durable, grebe_error *err)
+{
+    const grebe_status st = io_folder_publish_new(d->folder, path, is_durable, err);
+    if (st == GREBE_OK || st == GREBE_EUNKNOWN_OUTCOME) { /* it has its name */
+        str_free(d->store->ctx->a, d->folder);
+        d->folder = NULL;
+    }
+    return st;
+}
+
 void io_draft_end(struct io_draft *d)
 {
     if (d->folder != NULL) {

@@ -26,6 +26,8 @@ struct io_draft {
 grebe_status io_draft_begin(struct io_store *store, const char *path, struct io_draft *out, grebe_error *err);
 /** Give the folder the name `path`, and remove what had it. What cannot be removed is logged. */
 grebe_status io_draft_publish(struct io_draft *d, const char *path, bool is_durable, grebe_error *err);
+/** The same, but only an empty folder is removed: GREBE_EEXISTS where something else has come to `path` meanwhile. */
+grebe_status io_draft_publish_new(struct io_draft *d, const char *path, bool is_durable, grebe_error *err);
 /** A folder that was not published is removed. Idempotent. */
 void io_draft_end(struct io_draft *d);
 

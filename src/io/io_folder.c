@@ -60,12 +60,28 @@ grebe_status io_folder_publish(const char *made, const char *path, bool is_durab
     return is_durable ? sync_parent(mem_system(), path, err) : GREBE_OK;
 }
 
+grebe_status io_folder_publish_new(const char *made, const char *path, bool is_durable, grebe_error *err)
+{
+    if (rename(made, path) == 0) { /* of folders, POSIX replaces an empty one alone */
+        return is_durable ? sync_parent(mem_system(), path, err) : GREBE_OK;
+    }
+    const int failed = errno;
+    const bool is_taken = failed == EEXIST || failed == ENOTEMPTY || failed == ENOTDIR;
+    return GREBE_FAIL_SYS(err, is_taken ? GREBE_EEXISTS : status_from_errno(failed), failed, "%s: %s", path,
+                          is_taken ? "expected nothing or an empty folder: something came there meanwhile" : "cannot name the folder");
+}
+
 grebe_status io_folder_resolve(const char *path, struct buf *dst, grebe_error *err)
 {
     char real[PATH_MAX];
+    struct stat info;
     const char *found = realpath(path, real);
-    if (found == NULL && errno != ENOENT) {
-        return GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot be found", path);
+    const int failed = found == NULL ? errno : 0;
+    if (failed == ENOENT && lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        return GREBE_FAIL(err, GREBE_EEXISTS, "%s: a link that leads to nothing", path);
+    }
+    if (failed != 0 && failed != ENOENT) {
+        return GREBE_FAIL_SYS(err, status_from_errno(failed), failed, "%s: cannot be found", path);
     }
     found = found != NULL ? found : path;
     return buf_put(dst, found, strlen(found) + 1, err);

@@ -223,6 +223,45 @@ static void test_preprocess__a_failure__leaves_what_was_there(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void test_preprocess__what_nobody_preprocessed__is_not_replaced(void **state)
+{
+    struct fixture *f = *state;
+    grebe_error err = GREBE_ERROR_INIT;
+    grebe_graph_options o = GREBE_GRAPH_OPTIONS_INIT;
+    char path[800], thesis[800];
+    struct stat info;
+    make_small(f, "s.npy");
+    path_in(f, "preprocessed", path, sizeof path);
+    path_in(f, "preprocessed/thesis.txt", thesis, sizeof thesis);
+    assert_int_equal(symlink("nowhere", path), 0); /* a disk that is not there now */
+    assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_EEXISTS, "a link that leads to nothing");
+    assert_ok(grebe_graph_check(f->ctx, f->folder, NULL, NULL, &err));
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    put(f, "preprocessed/thesis.txt", "x", 1);
+    assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_EEXISTS, "without metadata.yaml");
+    static const char *const metadata[] = { "a: 1\n", "graph: {nodes: [{num: 1}], edges: []}\n", "a: [\n", "" };
+    for (size_t i = 0; i < sizeof metadata / sizeof metadata[0]; i++) {
+        put(f, "preprocessed/metadata.yaml", metadata[i], strlen(metadata[i]));
+        assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_EEXISTS, "that were not preprocessed");
+    }
+    put(f, "preprocessed/manifest.json", "{\"tool\": \"other\"}", 17);
+    assert_fails(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err), GREBE_EEXISTS, "that were not preprocessed");
+    assert_int_equal(stat(thesis, &info), 0);
+    put(f, "preprocessed/metadata.yaml", "graph_topology: {type: FusedCSCSamplingGraph, path: x}\n", 55); /* of DGL */
+    assert_ok(grebe_graph_preprocess(f->ctx, f->folder, NULL, NULL, &err));
+    put(f, "preprocessed/metadata.yaml", "a: 1\n", 5); /* beside a manifest */
+    put(f, "e.csv", "0,1\n1,1\n", 8);
+    assert_made(f, NULL, false, "e.csv changed");
+    path_in(f, "preprocessed/manifest.json", path, sizeof path);
+    assert_int_equal(unlink(path), 0);
+    put(f, "preprocessed/metadata.yaml", "a: 1\n", 5);
+    o.force = GREBE_GRAPH_ALWAYS;
+    assert_made(f, &o, false, "asked for");
+}
+
 static void test_preprocess__out_of_a_folder_that_cannot_be_written__works(void **state)
 {
     struct fixture *f = *state;
@@ -431,6 +470,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_preprocess__a_second_time__is_done_when_something_changed, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_preprocess__a_failure__leaves_what_was_there, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_preprocess__what_nobody_preprocessed__is_not_replaced, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_preprocess__out_of_a_folder_that_cannot_be_written__works, fixture_set_up,
                                         fixture_tear_down),

@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "graph/graph_dataset.h"
 #include "grebe/graph_parts.h"
@@ -57,6 +59,37 @@ static void test_export__each_allocation_fails__nothing_stays(void **state)
         }
         test_folder_remove(folder);
     }
+}
+
+static void test_export__place_that_cannot_be_taken__refused_at_once(void **state)
+{
+    (void)state;
+    char *folder = test_folder_new(), dest[600], target[600], here[1000];
+    struct test_allocator t;
+    struct stat info;
+    grebe_context *ctx = context_with(&t);
+    snprintf(dest, sizeof dest, "%s/out", folder);
+    snprintf(target, sizeof target, "%s/disk", folder);
+    assert_int_equal(symlink(target, dest), 0);
+    assert_fails(export_case(ctx, dest, NULL), GREBE_EEXISTS, "a link that leads to nothing");
+    assert_int_equal(mkdir(target, 0777), 0); /* it leads to an empty folder now: that is filled, the link stays */
+    assert_ok(export_case(ctx, dest, NULL));
+    assert_int_equal(lstat(dest, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    snprintf(dest, sizeof dest, "%s/out/metadata.yaml", folder);
+    assert_true(is_there(dest));
+    snprintf(dest, sizeof dest, "%s/empty", folder);
+    assert_int_equal(mkdir(dest, 0777), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(dest), 0);
+    const grebe_status st = export_case(ctx, ".", NULL);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(st, GREBE_EINVAL);
+    assert_non_null(strstr(err.message, "expected the name of a folder"));
+    assert_int_equal(rmdir(dest), 0); /* nothing was made in it */
+    grebe_context_free(ctx);
+    assert_int_equal(t.n_live, 0);
+    test_folder_remove(folder);
 }
 
 /* Without edge ids the edges come in another order than the rows of their features. */
@@ -248,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export__each_allocation_fails__nothing_stays),
+        cmocka_unit_test(test_export__place_that_cannot_be_taken__refused_at_once),
         cmocka_unit_test(test_export__edge_features_without_edge_ids__refused),
         cmocka_unit_test(test_init__each_allocation_fails__no_metadata),
         cmocka_unit_test(test_init__sets_that_cannot_be__refused),

@@ -130,6 +130,33 @@ static void test_draft__published_over_a_folder__takes_its_place(void **state)
     io_store_free(store);
 }
 
+static void test_draft__published_where_nothing_may_be_lost__takes_an_empty_folder_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct io_store *store = NULL;
+    struct io_draft d = IO_DRAFT_INIT;
+    char path[600], mine[700], made[700], link[600];
+    in_folder(f, "out", path, sizeof path);
+    in_folder(f, "out/mine", mine, sizeof mine);
+    in_folder(f, "out/made", made, sizeof made);
+    in_folder(f, "link", link, sizeof link);
+    assert_ok(io_local_new(f->ctx, &store, &err));
+    assert_ok(io_draft_begin(store, path, &d, &err));
+    put_into(d.folder, "made");
+    assert_int_equal(mkdir(path, 0777), 0); /* while it is made */
+    put_into(path, "mine");
+    assert_fails(io_draft_publish_new(&d, path, false, &err), GREBE_EEXISTS, "came there meanwhile");
+    assert_true(is_there(mine) && is_there(d.folder));
+    assert_int_equal(unlink(mine), 0);
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_fails(io_draft_publish_new(&d, link, false, &err), GREBE_EEXISTS, "came there meanwhile");
+    assert_int_equal(unlink(link), 0);
+    assert_ok(io_draft_publish_new(&d, path, true, &err));
+    io_draft_end(&d);
+    assert_true(is_there(made));
+    io_store_free(store);
+}
+
 static void test_draft__several_at_once__have_folders_of_their_own(void **state)
 {
     struct fixture *f = *state;
@@ -157,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_draft__of_a_killed_process__is_swept_by_the_next, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_draft__published_over_a_folder__takes_its_place, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_draft__published_where_nothing_may_be_lost__takes_an_empty_folder_alone, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(test_draft__several_at_once__have_folders_of_their_own, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
