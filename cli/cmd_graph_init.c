@@ -22,6 +22,7 @@ struct words {
     const char **seeds; /* columns of the seeds in tables of sets */
     size_t n_seeds;
     const char *labels; /* the same; NULL: of that name */
+    bool uses_seeds, uses_labels; /* whether a set has such columns */
 };
 
 static bool is_there(const char *path)
@@ -185,6 +186,8 @@ static int add_sets(struct cli *cli, struct words *w, const char *option, grebe_
             const bool is_pair = type == NULL || strchr(type, ':') != NULL; /* may be one of --src and --dst */
             const bool is_seeds = strcmp(*name, "seeds") == 0 && w->n_seeds > 0 && (is_pair || opt_has(cli, "seeds"));
             const bool is_label = strcmp(*name, "labels") == 0 && w->labels != NULL;
+            w->uses_seeds = w->uses_seeds || is_seeds;
+            w->uses_labels = w->uses_labels || is_label;
             f->columns = is_seeds ? w->seeds : is_label ? &w->labels : name;
             f->n_columns = is_seeds ? w->n_seeds : 1;
         }
@@ -220,6 +223,12 @@ static int add_task(struct cli *cli, struct words *w)
     code = code != 0 ? code : add_sets(cli, w, "train", GREBE_GRAPH_TRAIN);
     code = code != 0 ? code : add_sets(cli, w, "validation", GREBE_GRAPH_VALIDATION);
     code = code != 0 ? code : add_sets(cli, w, "test", GREBE_GRAPH_TEST);
+    if (code == 0 && opt_has(cli, "seeds") && !w->uses_seeds) {
+        code = out_usage(cli, "--seeds: expected \"seeds\" of a set in a table, by --train, --validation or --test");
+    }
+    if (code == 0 && w->labels != NULL && !w->uses_labels) {
+        code = out_usage(cli, "--labels: expected \"labels\" of a set in a table, by --train, --validation or --test");
+    }
     return code != 0 ? code : add_task_keys(cli, w);
 }
 

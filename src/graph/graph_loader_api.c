@@ -166,7 +166,9 @@ grebe_status grebe_graph_loader_new(const grebe_graph *graph, const grebe_graph_
     GREBE_CHECK_ARG(err, graph != NULL && options != NULL && out != NULL);
     *out = NULL;
     GREBE_TRY(options_copy(&o, sizeof o, options, err));
-    GREBE_CHECK_ARG(err, o.negative_ratio >= 0);
+    if (o.negative_ratio < 0) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "negative_ratio: expected a number from 0, found %lld", (long long)o.negative_ratio);
+    }
     GREBE_CHECK_ARG(err, (o.n_fetches == 0 || o.fetches != NULL) && (o.n_reverse == 0 || o.reverse != NULL));
     GREBE_TRY(graph_csc_of(graph, &g, err));
     l = mem_alloc_zero(g->ctx->a, sizeof *l);

@@ -296,8 +296,11 @@ out:
 grebe_status grebe_graph_negatives(const int64_t *pairs, int64_t n, int64_t ratio, int64_t n_targets, uint64_t seed, int64_t *out,
                                    grebe_error *err)
 {
-    GREBE_CHECK_ARG(err, n >= 0 && ratio >= 0 && (n == 0 || (pairs != NULL && out != NULL)));
-    GREBE_CHECK_ARG(err, n_targets > 0 || n == 0 || ratio == 0);
+    GREBE_CHECK_ARG(err, n >= 0 && (n == 0 || (pairs != NULL && out != NULL)));
+    if (ratio < 0 || (n_targets <= 0 && n > 0 && ratio > 0)) {
+        return GREBE_FAIL(err, GREBE_EINVAL, "%s: expected a number from %d, found %lld", ratio < 0 ? "ratio" : "num_targets", ratio >= 0,
+                          (long long)(ratio < 0 ? ratio : n_targets));
+    }
     graph_negatives(pairs, n, ratio, n_targets, graph_draw(seed, 0), out);
     return GREBE_OK;
 }

@@ -341,6 +341,17 @@ static void read_drafts(const struct graph_initing *k, struct graph_metadata *m)
     }
 }
 
+/* The first problem of the draft, without its name, which nobody has given. */
+static grebe_status told_of(const struct graph_metadata *m, const char *path, grebe_error *err)
+{
+    for (const struct graph_problem *p = m->problems; p != NULL; p = p->next) {
+        if (p->is_error) {
+            return GREBE_FAIL(err, p->status, "%s, as it would be: %s%s%s", path, p->field, p->field[0] != '\0' ? ": " : "", p->message);
+        }
+    }
+    return GREBE_OK;
+}
+
 /* A draft with the numbers that are given, read as any metadata is: so what is wrong has the words of a check of `path`. */
 static grebe_status count_nodes(struct graph_initing *k, const char *path, grebe_error *err)
 {
@@ -359,7 +370,7 @@ static grebe_status count_nodes(struct graph_initing *k, const char *path, grebe
     GREBE_TRY(graph_metadata_read(k->ctx, draft, k->dir, GRAPH_RAW, false, &m, err));
     m->shown = path;
     read_drafts(k, m);
-    GREBE_TRY(graph_problems_status(m, err));
+    GREBE_TRY(told_of(m, path, err));
     GREBE_TRY(count_all(k, m, err));
 out:
     if (is_written && io_remove(k->store, draft, NULL) != GREBE_OK) {
@@ -372,44 +383,6 @@ out:
 
 /* ---- the whole ---- */
 
-static grebe_status check_sets(const grebe_graph_init_options *o, grebe_error *err)
-{
-    GREBE_CHECK_ARG(err, (o->n_sets == 0 || o->sets != NULL) && (o->n_task_keys == 0 || (o->task_keys != NULL && o->n_sets > 0)));
-    for (size_t i = 0; i < o->n_sets; i++) {
-        const grebe_graph_set_file *f = &o->sets[i];
-        GREBE_CHECK_ARG(err, (unsigned)f->set < GRAPH_SETS && f->name != NULL && f->path != NULL);
-        GREBE_CHECK_ARG(err, (f->columns == NULL) == (f->n_columns == 0) && f->n_columns <= GRAPH_INIT_COLUMNS_MAX);
-    }
-    for (size_t i = 0; i < o->n_task_keys; i++) {
-        const char *key = o->task_keys[i].key;
-        GREBE_CHECK_ARG(err, key != NULL && o->task_keys[i].value != NULL);
-        for (size_t kind = 0; kind < GRAPH_SETS; kind++) {
-            GREBE_CHECK_ARG(err, strcmp(key, graph_set_names[kind]) != 0);
-        }
-    }
-    return GREBE_OK;
-}
-
-static grebe_status check_options(const grebe_graph_init_options *o, grebe_error *err)
-{
-    GREBE_CHECK_ARG(err, o->n_edges > 0 && o->edges != NULL);
-    GREBE_CHECK_ARG(err, (o->n_nodes == 0 || o->nodes != NULL) && (o->n_features == 0 || o->features != NULL));
-    for (size_t i = 0; i < o->n_edges; i++) {
-        GREBE_CHECK_ARG(err, o->edges[i].path != NULL && (o->edges[i].source == NULL) == (o->edges[i].target == NULL));
-    }
-    for (size_t i = 0; i < o->n_nodes; i++) {
-        GREBE_CHECK_ARG(err, o->nodes[i].num >= 0);
-    }
-    for (size_t i = 0; i < o->n_features; i++) {
-        const grebe_graph_feature_file *f = &o->features[i];
-        GREBE_CHECK_ARG(err, f->path != NULL && f->name != NULL && f->domain != NULL);
-        if (strcmp(f->domain, "node") != 0 && strcmp(f->domain, "edge") != 0) {
-            return GREBE_FAIL(err, GREBE_EINVAL, "domain: expected node or edge, found \"%.40s\"", f->domain);
-        }
-    }
-    return check_sets(o, err);
-}
-
 grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_graph_init_options *options, grebe_error *err)
 {
     GREBE_CHECK_ARG(err, ctx != NULL && dir != NULL && dir[0] != '\0' && options != NULL);
@@ -419,7 +392,7 @@ grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_g
     struct io_info info;
     const char *path = NULL;
     GREBE_TRY(options_copy(&k.options, sizeof k.options, options, err));
-    GREBE_TRY(check_options(&k.options, err));
+    GREBE_TRY(graph_init_check(&k.options, err));
     k.call = call_options_resolve(ctx, k.options.call);
     if (k.options.name == NULL) {
         GREBE_TRY(absolute_folder(dir, &absolute, err));

@@ -42,6 +42,11 @@ struct graph_initing {
 /** "numpy" or "torch", and the path as the metadata names it, of a file of rows. GREBE_EINVAL: it is neither. */
 grebe_status graph_init_array(struct graph_initing *k, const char *path, const char **format, const char **shown, grebe_error *err);
 
+/* ---- graph_init_options.c ---- */
+
+/** Whether options make sense by themselves: counts, names, nothing twice. GREBE_EINVAL: what is wrong with which. */
+grebe_status graph_init_check(const grebe_graph_init_options *o, grebe_error *err);
+
 /* ---- graph_init_drafts.c ---- */
 
 /** DIR/NAME, in the arena. */

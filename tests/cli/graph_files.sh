@@ -88,6 +88,13 @@ q grebe graph init new arrays/e.csv --train seeds=items.csv --seeds label 2>&1 |
 q grebe graph init new arrays/e.csv --train seeds=items.csv
 q grebe graph init new arrays/e.csv --train items.csv
 q grebe graph init new arrays/e.csv --task name=x
+q grebe graph init new arrays/e.csv --train seeds=arrays/s.npy --train seeds=arrays/y.npy
+q grebe graph init new arrays/e.csv --train seeds=arrays/s.npy --task k=7 --task k=8
+q grebe graph init new arrays/e.csv --train seeds=arrays/s.npy --task train_set=1
+q grebe graph init new arrays/e.csv --nodes 20 --nodes 30
+q grebe graph init new arrays/e.csv --seeds u
+q grebe graph init new arrays/e.csv --train seeds=arrays/s.npy --labels u
+q grebe graph init new arrays/e.csv --train a:seeds=arrays/s.npy
 
 echo "# init: errors"
 cp t.csv in/

@@ -169,3 +169,33 @@ def test_features_of_edges_without_ids_are_refused_whatever_hands_the_layers_on(
         with pytest.raises(grebe.SchemaMismatch, match="without original edge ids"):
             next(iter(pipe.fetch_feature(store, edge_feature_keys=["f"])))
     assert not timed.graph.in_subgraph(np.array([1]))._has_edge_ids
+
+
+# ---- options of Dataset and init ----
+
+def test_numbers_that_make_no_sense_are_told_in_words(graph):
+    d = graph._dataset
+    with pytest.raises(grebe.InvalidArgument, match="num_targets: expected a number from 1, found 0"):
+        d.sample_negatives(PAIRS, 1, num_targets=0)
+    with pytest.raises(grebe.InvalidArgument, match="negative_ratio: expected a number from 0, found -1"):
+        d.loader("club", "train", [2], batch_size=2, negative_ratio=-1)
+
+
+@pytest.mark.parametrize("options, match", [
+    ({"nodes": -1}, "nodes: expected a number from 0, found -1"),
+    ({"nodes": {"a": -1}}, "nodes of type a: expected a number from 0, found -1"),
+    ({"task": {"x": 1}}, "task: expected sets"),
+    ({"task": {"train_set": 1}, "train": {"seeds": "s.npy"}}, "task: \"train_set\" is the key of a set"),
+    ({"train": {"": "s.npy"}}, "train_set: the name of an array is empty"),
+    ({"train": {":seeds": "s.npy"}}, "train_set: \"seeds\" is given twice"),
+    ({"node_features": {"": "s.npy"}}, "the name of a feature is empty"),
+    ({"train": {"a:seeds": "s.npy"}}, "metadata.yaml, as it would be: tasks\\[0\\].train_set\\[0\\].type: the graph has no types, found a")])
+def test_options_of_init_that_make_no_sense_are_told_in_words(tmp_path, options, match):
+    np.save(tmp_path / "e.npy", np.array([[0, 1], [1, 0]]))
+    np.save(tmp_path / "s.npy", np.array([0, 1]))
+    files = {key: {k: str(tmp_path / v) for k, v in value.items()} if key in ("train", "node_features") else value for key, value in options.items()}
+    if ":seeds" in files.get("train", {}):
+        files["train"]["seeds"] = files["train"][":seeds"]
+    with pytest.raises(grebe.InvalidArgument if "as it would be" not in match else grebe.SchemaMismatch, match=match):
+        gb.init(tmp_path / "g", tmp_path / "e.npy", **files)
+    assert not (tmp_path / "g").exists()

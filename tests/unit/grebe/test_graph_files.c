@@ -178,7 +178,7 @@ static void test_init__sets_that_cannot_be__refused(void **state)
     o.n_edges = 1;
     o.task_keys = &key;
     o.n_task_keys = 1;
-    assert_fails(grebe_graph_init(ctx, folder, &o, &err), GREBE_EINVAL, "n_sets > 0");
+    assert_fails(grebe_graph_init(ctx, folder, &o, &err), GREBE_EINVAL, "task: expected sets");
     o.sets = &set;
     o.n_sets = 1;
     set.columns = text;
