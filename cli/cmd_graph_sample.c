@@ -12,6 +12,7 @@
 #include "rows.h"
 
 static const char *const columns_of_edges[] = { "hop:int", "type:text", "source:int", "target:int", "edge:int", NULL };
+static const char *const columns_of_positions[] = { "hop:int", "type:text", "source:int", "target:int", "position:int", NULL };
 static const char *const columns_of_nodes[] = { "type:text", "row:int", "node:int", "hop:int", NULL };
 
 /* ---- options ---- */
@@ -156,11 +157,24 @@ static void add_nodes(struct cli *cli, struct rows *rows, const grebe_graph *g, 
     }
 }
 
+/* Whether edges are known by their numbers in the edge file; else by where they stand in the graph. */
+static bool has_edge_ids(const grebe_graph *g)
+{
+    grebe_graph_array values;
+    const char *name;
+    for (size_t i = 0; (name = grebe_graph_attribute(g, true, i, &values)) != NULL; i++) {
+        if (strcmp(name, "_ORIGINAL_EDGE_ID") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int print_batch(struct cli *cli, const grebe_graph *g, const grebe_graph_batch *b)
 {
     grebe_graph_info info;
     const bool is_nodes = opt_has(cli, "nodes");
-    struct rows *rows = rows_new(is_nodes ? columns_of_nodes : columns_of_edges);
+    struct rows *rows = rows_new(is_nodes ? columns_of_nodes : has_edge_ids(g) ? columns_of_edges : columns_of_positions);
     grebe_graph_get_info(g, &info);
     if (is_nodes) {
         add_nodes(cli, rows, g, b, info.n_node_types > 0 ? info.n_node_types : 1);

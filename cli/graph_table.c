@@ -121,7 +121,8 @@ static const struct cmd sample_spec = { "graph sample",
                                         "graph sample DIR --seeds LIST --fanouts LIST [--type NODE]",
                                         "sample neighbours of nodes, hop by hop",
                                         "One row for each sampled edge: the hop (1 at the seeds), its type, source, target and "
-                                        "number in the edge file; with --nodes one for each node in the order of the rows that training uses, "
+                                        "edge, its number in the edge file (without original edge ids: position, where it stands in the graph); "
+                                        "with --nodes one for each node in the order of the rows that training uses, "
                                         "seeds first. What is drawn depends on --seed alone, not on --threads.",
                                         "grebe graph sample data/ --seeds 0,5 --fanouts 10,5 --type paper --format csv",
                                         sample_options, NULL, 1, 1, cmd_graph_sample, NULL };
@@ -136,7 +137,7 @@ static const struct cmd export_spec = { "graph export",
                                         "graph export DIR DEST [--file-format FORMAT]",
                                         "write a preprocessed data set as plain files",
                                         "Makes the folder DEST: metadata.yaml and npy files that DGL and `grebe graph preprocess` read, or tables in "
-                                        "edges/ (source, target, number in the edge file, attributes), nodes/, features/ (in the order of the ids) "
+                                        "edges/ (source, target, edge: its number in the edge file, or where those were not kept position, attributes), nodes/, features/ (in the order of the ids) "
                                         "and sets/. Edges are in the order of the files that they came from, where that was kept. Prints the folder.",
                                         "grebe graph export data/ plain/\n"
                                         "grebe graph export data/ tables/ --file-format parquet",

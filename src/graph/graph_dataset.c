@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/context_internal.h"
+#include "graph/graph_manifest.h"
 #include "io/io.h"
 
 /* ---- opening ---- */
@@ -252,6 +253,23 @@ static grebe_status lazy_values(const struct grebe_graph *g, struct graph_lazy *
 const struct graph_csc *graph_dataset_csc(const struct grebe_graph *g)
 {
     return g->csc.ctx != NULL ? &g->csc : NULL;
+}
+
+grebe_status graph_dataset_attribute_order(const struct grebe_graph *g, bool *is_of_files, grebe_error *err)
+{
+    const grebe_allocator *a = g->ctx->a;
+    struct io_store *store = NULL;
+    char *folder = str_copy_len(a, g->made_path, (size_t)(strrchr(g->made_path, '/') - g->made_path));
+    *is_of_files = false;
+    if (folder == NULL) {
+        return mem_fail(err, strlen(g->made_path), g->made_path);
+    }
+    grebe_status st = io_local_new(g->ctx, &store, err);
+    st = st == GREBE_OK ? graph_manifest_attribute_order(store, folder, is_of_files, err) : st;
+    st = st == GREBE_OK ? check_made(g, err) : st;
+    io_store_free(store);
+    str_free(a, folder);
+    return st;
 }
 
 grebe_status graph_dataset_feature(const struct grebe_graph *g, size_t i, const struct tensor **out, grebe_error *err)

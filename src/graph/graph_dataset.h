@@ -44,6 +44,8 @@ struct grebe_graph {
 
 /** The graph, borrowed; NULL: the data set has none. */
 const struct graph_csc *graph_dataset_csc(const struct grebe_graph *g);
+/** Whether attributes of edges stand as in the files (graph_manifest.h), and not with their edges. Reads the manifest. */
+grebe_status graph_dataset_attribute_order(const struct grebe_graph *g, bool *is_of_files, grebe_error *err);
 /** Values of feature i, opened if need be. Borrowed from the data set. */
 grebe_status graph_dataset_feature(const struct grebe_graph *g, size_t i, const struct tensor **out, grebe_error *err);
 /** Feature by key; type NULL: none. n_features of the metadata: there is no such feature. */

@@ -17,6 +17,7 @@ struct option {
     int value;
 };
 enum { N_OPTIONS = 6 };
+static const char option_attribute_order[] = "attributes_in_file_order";
 
 static void list_options(const grebe_graph_options *o, struct option list[N_OPTIONS])
 {
@@ -24,7 +25,7 @@ static void list_options(const grebe_graph_options *o, struct option list[N_OPTI
                                                         : o->edge_ids == GREBE_GRAPH_EDGE_IDS_DROPPED ? IDS_DROPPED
                                                                                                       : IDS_FOR_FEATURES };
     list[1] = (struct option){ "auto_cast", !o->without_cast };
-    list[2] = (struct option){ "attributes_in_file_order", o->keep_attribute_order };
+    list[2] = (struct option){ option_attribute_order, o->keep_attribute_order };
     list[3] = (struct option){ "allow_row_mismatch", o->allow_row_mismatch };
     list[4] = (struct option){ "csv_header", o->csv_has_header };
     list[5] = (struct option){ "csv_separator", o->csv_separator != 0 ? o->csv_separator : ',' };
@@ -230,6 +231,22 @@ grebe_status graph_manifest_is_there(struct io_store *store, const char *made, b
     arena_release(&arena);
     buf_release(&path);
     return st == GREBE_ENOMEM ? error_copy(err, st, &failed) : GREBE_OK;
+}
+
+grebe_status graph_manifest_attribute_order(struct io_store *store, const char *made, bool *is_of_files, grebe_error *err)
+{
+    struct buf path = BUF_INIT(store->ctx->a);
+    struct arena arena = ARENA_INIT(store->ctx->a);
+    struct region *text = NULL;
+    const struct json_value *root = NULL;
+    grebe_error failed = GREBE_ERROR_INIT;
+    int64_t value = 0;
+    grebe_status st = read_manifest(store, made, &path, &arena, &text, &root, &failed);
+    *is_of_files = st == GREBE_ENOTFOUND || (st == GREBE_OK && json_i64(json_get(json_get(root, "options"), option_attribute_order), &value) && value == 1);
+    region_drop(text);
+    arena_release(&arena);
+    buf_release(&path);
+    return st == GREBE_OK || st == GREBE_ENOTFOUND ? GREBE_OK : error_copy(err, st, &failed);
 }
 
 /* ---- comparing ---- */

@@ -30,6 +30,14 @@ grebe_status graph_manifest_write(const struct graph_outputs *outputs, const gre
 grebe_status graph_manifest_is_there(struct io_store *store, const char *made, bool *out, grebe_error *err);
 
 /**
+ * Whether attributes of edges stand as in the files, those of one type after those of another, and not with their edges: by an option
+ * of the manifest, and where there is none, since DGL leaves them so.
+ *
+ * @return GREBE_OK; GREBE_ECORRUPT; GREBE_EIO; GREBE_ELIMIT; GREBE_ENOMEM.
+ */
+grebe_status graph_manifest_attribute_order(struct io_store *store, const char *made, bool *is_of_files, grebe_error *err);
+
+/**
  * Whether what is there was made of what is there now.
  *
  * @param made   Folder `preprocessed`. @param data Folder of the data set.

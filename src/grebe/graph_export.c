@@ -205,6 +205,26 @@ out:
     return st;
 }
 
+/* What has rows in the order of the files, which without edge ids nothing leads to, would be written for other edges. */
+static grebe_status check_edge_ids(const grebe_graph *g, grebe_error *err)
+{
+    const struct graph_csc *csc = graph_dataset_csc(g);
+    const struct graph_feature_spec *feature = graph_edge_feature(g->metadata);
+    bool is_of_files = false;
+    if (csc == NULL || graph_edge_ids(csc) != NULL) {
+        return GREBE_OK;
+    }
+    if (feature != NULL) {
+        return GREBE_FAIL(err, GREBE_ESCHEMA, "edge feature \"%.100s\": its rows cannot be told from the edges of a graph without original edge ids",
+                          feature->name != NULL ? feature->name : "");
+    }
+    grebe_status st = csc->n_edge_attributes > 0 ? graph_dataset_attribute_order(g, &is_of_files, err) : GREBE_OK;
+    return st != GREBE_OK || !is_of_files
+               ? st
+               : GREBE_FAIL(err, GREBE_ESCHEMA, "attribute \"%.100s\", in the order of the files: its rows cannot be told from the edges of a graph without original edge ids",
+                            csc->edge_attributes[0].name);
+}
+
 grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char *dest, const grebe_graph_export_options *options,
                                 grebe_error *err)
 {
@@ -220,6 +240,7 @@ grebe_status grebe_graph_export(grebe_context *ctx, const char *path, const char
     GREBE_TRY(io_local_new(ctx, &e.store, err));
     GREBE_TRY(check_dest(e.store, dest, &place, err));
     GREBE_TRY(grebe_graph_open(ctx, path, &e.g, err));
+    GREBE_TRY(check_edge_ids(e.g, err));
     GREBE_TRY(io_draft_begin(e.store, (const char *)place.data, &draft, err));
     e.folder = draft.folder;
     GREBE_TRY(is_dataset ? graph_export_dataset(&e, err) : export_tables(&e, err));

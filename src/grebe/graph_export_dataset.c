@@ -255,12 +255,6 @@ grebe_status graph_export_dataset(struct graph_exporting *e, grebe_error *err)
         st = mem_fail(err, (m->n_features + m->n_tasks) * sizeof *features, "metadata.yaml");
         goto out;
     }
-    const struct graph_feature_spec *of_edges = graph_edge_feature(m);
-    if (of_edges != NULL && graph_dataset_csc(e->g) != NULL && graph_edge_ids(graph_dataset_csc(e->g)) == NULL) {
-        st = GREBE_FAIL(err, GREBE_ESCHEMA, "edge feature \"%.100s\": its rows cannot be told from the edges of a graph without original edge ids",
-                        of_edges->name != NULL ? of_edges->name : "");
-        goto out;
-    }
     GREBE_TRY(put_graph(e, &graph, err));
     for (size_t i = 0; i < m->n_features; i++) {
         GREBE_TRY(put_feature(e, i, &features[i], err));

@@ -22,6 +22,8 @@ struct part_rows {
     int64_t n_rows;
     int64_t first;       /* row i is this + i of the tensors */
     bool has_positions;  /* row i is positions[i] instead */
+    bool is_file_order;  /* attributes of edges stand as in the files: row i is attribute_first + i of them */
+    int64_t attribute_first;
     pthread_mutex_t lock;
     atomic_bool is_placed;
     int64_t *positions;  /* shape [n_rows]; made when rows are read, under the lock, and from then on (is_placed) not changed */
@@ -93,8 +95,9 @@ static grebe_status read_tensor(const struct part_rows *p, const struct tensor *
 {
     struct matrix_column c;
     grebe_status st = tensor_column(t, NULL, &c, err);
-    if (st != GREBE_OK || p->positions == NULL) {
-        return st != GREBE_OK ? st : tensor_read_rows(t, (uint64_t)(p->first + begin), (uint64_t)n, dst, err);
+    if (st != GREBE_OK || p->positions == NULL || p->is_file_order) {
+        const int64_t first = p->is_file_order ? p->attribute_first : p->first;
+        return st != GREBE_OK ? st : tensor_read_rows(t, (uint64_t)(first + begin), (uint64_t)n, dst, err);
     }
     const size_t row = (size_t)c.width * matrix_element_bytes(c.format);
     for (int64_t i = 0; i < n && st == GREBE_OK; i++) {
@@ -140,13 +143,27 @@ static grebe_status count_edges(struct part_rows *p, const struct call *call, gr
     return GREBE_OK;
 }
 
+/* Where attributes that stand as in the files begin for p's type: after those of the types before it. */
+static grebe_status find_attributes(struct part_rows *p, const struct call *call, grebe_error *err)
+{
+    const struct graph_csc *g = &p->graph->csc;
+    grebe_status st = GREBE_OK;
+    p->attribute_first = 0;
+    for (int64_t e = 0; p->edge_type > 0 && e < g->n_edges && st == GREBE_OK; e++) {
+        st = e % CHECK_EVERY == 0 ? call_check(call, err) : st;
+        p->attribute_first += (size_t)graph_edge_type_at(g, e) < p->edge_type;
+    }
+    return st;
+}
+
 /* Positions of the edges of p's type: by kept id where there are ids, else as they stand. */
-static grebe_status find_positions(const struct part_rows *p, const struct call *call, int64_t *positions, grebe_error *err)
+static grebe_status find_positions(struct part_rows *p, const struct call *call, int64_t *positions, grebe_error *err)
 {
     const struct graph_csc *g = &p->graph->csc;
     const struct tensor *ids = graph_edge_ids(g);
     int64_t begin, end, i = 0;
     grebe_status st = range_of(p, &begin, &end, err);
+    st = st == GREBE_OK && p->is_file_order ? find_attributes(p, call, err) : st;
     memset(positions, 0xff, (size_t)p->n_rows * sizeof *positions);
     for (int64_t e = begin; st == GREBE_OK && e < end; e++) {
         int64_t row = i;
@@ -256,11 +273,17 @@ static grebe_status make_edges(struct part_rows *p, struct matrix *m, size_t typ
     p->edge_type = type;
     const struct tensor *ids = graph_edge_ids(&p->graph->csc);
     grebe_status st = count_edges(p, call, err);
+    if (st == GREBE_OK && g->n_edge_attributes > (ids != NULL ? 1 : 0)) {
+        st = graph_dataset_attribute_order(p->graph, &p->is_file_order, err);
+    }
     m->n_rows = (uint64_t)p->n_rows;
     add_ids(p, m, "source", COLUMN_SOURCE);
     add_ids(p, m, "target", COLUMN_TARGET);
-    add_ids(p, m, "edge", ids != NULL ? COLUMN_NODE : COLUMN_EDGE); /* kept ids count the rows */
-    return st == GREBE_OK ? add_attributes(p, m, g->edge_attributes, g->n_edge_attributes, ids, err) : st;
+    add_ids(p, m, ids != NULL ? "edge" : "position", ids != NULL ? COLUMN_NODE : COLUMN_EDGE); /* kept ids count the rows */
+    if (st != GREBE_OK || (p->is_file_order && ids == NULL)) { /* nothing tells which attribute is of which edge */
+        return st;
+    }
+    return add_attributes(p, m, g->edge_attributes, g->n_edge_attributes, ids, err);
 }
 
 static grebe_status make_nodes(struct part_rows *p, struct matrix *m, size_t type, grebe_error *err)

@@ -20,6 +20,37 @@ for part in edges:author:writes:paper edges:paper:cites:paper node:paper:x set:0
     grebe scan "hetero_mix#$part" --format csv | cmp - one
 done
 
+echo "# export: attributes that stand in the order of the files are those of the files"
+cp -r "$CASES/hetero_attr/raw" ordered
+grebe graph preprocess ordered -q >/dev/null
+for part in u:knows:u w:a:u v:rlikes:u; do
+    grebe scan "ordered#edges:$part" --format csv >${part%%:*}.csv
+done
+q grebe graph preprocess ordered --dgl-edge-attr-order
+for part in u:knows:u w:a:u v:rlikes:u; do
+    grebe scan "ordered#edges:$part" --format csv | cmp - ${part%%:*}.csv
+done
+for from in ordered "$CASES/hetero_attr/dgl_preprocessed"; do
+    grebe graph export "$from" ordered_out -q >/dev/null
+    for file in ordered/graph_attr/*__*.npy; do
+        name=$(basename $file | tr - _ | sed 's/_\([a-z]*\.npy\)/__\1/')
+        grebe scan $file --format csv >one
+        grebe scan ordered_out/attributes/edge__$name --format csv | cmp - one
+    done
+    rm -r ordered_out
+done
+sed -i '/^feature_data:/,/^tasks:/ { /^tasks:/!d }' ordered/metadata.yaml
+q grebe graph preprocess ordered --no-original-edge-id
+grebe schema 'ordered#edges:u:knows:u' --format csv | cut -d, -f1 | paste -sd' '
+grebe graph sample ordered --seeds 0 --type u --fanouts 1 --format csv | head -1
+q grebe graph export ordered ordered_out
+grep -c 'domain: edge' ordered_out/metadata.yaml
+q grebe graph preprocess ordered --no-original-edge-id --dgl-edge-attr-order
+grebe schema 'ordered#edges:u:knows:u' --format csv | cut -d, -f1 | paste -sd' '
+q grebe graph export ordered none
+q grebe graph export ordered none --file-format csv
+ls -d none*
+
 echo "# tables"
 q grebe graph export g tables --file-format parquet
 find tables -type f | sort

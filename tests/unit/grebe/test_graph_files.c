@@ -105,8 +105,13 @@ static void test_export__edge_features_without_edge_ids__refused(void **state)
     o.out = folder;
     o.edge_ids = GREBE_GRAPH_EDGE_IDS_DROPPED;
     assert_ok(grebe_graph_preprocess(ctx, TEST_DATA "/data/graphbolt/cases/homo_csv/raw", &o, NULL, &err));
-    assert_fails(grebe_graph_export(ctx, folder, dest, &e, &err), GREBE_ESCHEMA, "without original edge ids");
-    assert_false(is_there(dest));
+    static const char *const formats[] = { NULL, "csv", "parquet", "jsonl", "arrow" };
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        e.file_format = formats[i];
+        assert_fails(grebe_graph_export(ctx, folder, dest, &e, &err), GREBE_ESCHEMA, "without original edge ids");
+        assert_false(is_there(dest));
+    }
+    e.file_format = NULL;
     o.edge_ids = GREBE_GRAPH_EDGE_IDS_FOR_FEATURES;
     assert_ok(grebe_graph_preprocess(ctx, TEST_DATA "/data/graphbolt/cases/homo_csv/raw", &o, NULL, &err));
     assert_ok(grebe_graph_export(ctx, folder, dest, &e, &err));
