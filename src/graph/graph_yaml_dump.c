@@ -103,9 +103,20 @@ static int compare_keys(const struct yaml_tree *x, const struct yaml_tree *y)
     return order != 0 ? order : x->n < y->n ? -1 : x->n > y->n;
 }
 
+/* Readers look for the ':' of a plain key within 1,024 bytes; a longer one stands behind "?", with its value as an item. */
+static bool is_long_key(const struct yaml_tree *key)
+{
+    enum { KEY_CHARACTERS_MAX = 122 }; /* PyYAML 6, Emitter.check_simple_key, with "!!str" */
+    size_t n = 0;
+    for (size_t i = 0; i < key->n; i++) {
+        n += ((unsigned char)key->text[i] & 0xc0) != 0x80; /* the first byte of a character */
+    }
+    return n > KEY_CHARACTERS_MAX;
+}
+
 static grebe_status put_map(struct buf *dst, const struct yaml_tree *t, size_t indent, bool is_begun, grebe_error *err);
 
-/* What follows "key:" or "-"; ends the line. */
+/* What follows "key:" or as an item "-" or the ':' of a long key; ends the line. */
 static grebe_status put_value(struct buf *dst, const struct yaml_tree *v, size_t indent, bool is_item, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -146,9 +157,15 @@ static grebe_status put_map(struct buf *dst, const struct yaml_tree *t, size_t i
             }
         }
         GREBE_TRY(put_spaces(dst, n == 0 && is_begun ? 0 : indent, err));
+        const bool is_long = is_long_key(next->key);
+        GREBE_TRY(is_long ? buf_put_text(dst, "? ", err) : GREBE_OK);
         GREBE_TRY(put_scalar(dst, next->key, err));
+        if (is_long) {
+            GREBE_TRY(buf_put_byte(dst, '\n', err));
+            GREBE_TRY(put_spaces(dst, indent, err));
+        }
         GREBE_TRY(buf_put_byte(dst, ':', err));
-        GREBE_TRY(put_value(dst, next->value, indent, false, err));
+        GREBE_TRY(put_value(dst, next->value, indent, is_long, err));
         last = next;
     }
 out:

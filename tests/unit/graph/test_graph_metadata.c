@@ -536,6 +536,44 @@ static void test_yaml_dump__any_text__is_read_back(void **state)
     }
 }
 
+/* A key of up to 1,100 bytes at every place that one may have: the form is that of PyYAML, and is read back. */
+static void test_yaml_dump__long_keys__are_read_back(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        size_t n;
+        const char *mark, *colon;
+    } lengths[] = { { 122, "", ":" }, { 123, "? ", "\n:" }, { 1023, "? ", "\n:" }, { 1100, "? ", "\n:" } };
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct arena ar = ARENA_INIT(f->ctx->a);
+        struct buf given = BUF_INIT(f->ctx->a), made = BUF_INIT(f->ctx->a), again = BUF_INIT(f->ctx->a), want = BUF_INIT(f->ctx->a);
+        grebe_error err = GREBE_ERROR_INIT;
+        const struct yaml_tree *map = NULL, *back = NULL;
+        char key[1200] = "";
+        memset(key, 'k', lengths[i].n);
+        assert_ok(buf_printf(&given, &err, "a:\n- ? %s\n  : {c: 1, d: [2]}\n  z: 3\n- [{? %s : {}}]\n? %s\n: [4, {e: 5}]\n", key, key, key));
+        assert_ok(yaml_tree_parse(&ar, "x", (const char *)given.data, given.len, &map, &err));
+        assert_ok(graph_yaml_dump(&made, map, &err));
+        const bool is_long = lengths[i].mark[0] != '\0';
+        assert_ok(buf_printf(&want, &err, "a:\n- %s%s%s%sc: 1\n    d:\n    - 2\n  z: 3\n- - %s%s%s%s {}\n", lengths[i].mark, key,
+                             is_long ? "\n  :" : ":", is_long ? " " : "\n    ", lengths[i].mark, key, is_long ? "\n    :" : ":", ""));
+        assert_ok(buf_printf(&want, &err, "%s%s%s%s- 4\n%s- e: 5\n", lengths[i].mark, key, lengths[i].colon, is_long ? " " : "\n",
+                             is_long ? "  " : ""));
+        assert_int_equal(made.len, want.len);
+        assert_memory_equal(made.data, want.data, want.len);
+        assert_ok(yaml_tree_parse(&ar, "x", (const char *)made.data, made.len, &back, &err));
+        assert_ok(graph_yaml_dump(&again, back, &err));
+        assert_int_equal(again.len, made.len);
+        assert_memory_equal(again.data, made.data, made.len);
+        assert_non_null(yaml_tree_get(back, key));
+        buf_release(&given);
+        buf_release(&made);
+        buf_release(&again);
+        buf_release(&want);
+        arena_release(&ar);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +594,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_preprocess__paths_and_edge_ids__are_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test(test_yaml__scalars__are_those_of_python),
         cmocka_unit_test_setup_teardown(test_yaml_dump__any_text__is_read_back, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(test_yaml_dump__long_keys__are_read_back, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
