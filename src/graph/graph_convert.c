@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/graph_convert.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "io/io.h"
 
 enum { CHUNK = 1 << 20, PART = 4 << 20, PENDING_MAX = 64 };
@@ -21,7 +23,7 @@ static bool is_taken(const struct graph_outputs *o, const char *name)
     return false;
 }
 
-/* "set/train.pt" becomes "set/train.npy"; a path that leads out of the folder gives its last part alone. */
+/* "set/train.pt" becomes "set/train.npy"; a path that leads out of the folder gives its last part alone. What is too long for a file is cut. */
 static grebe_status choose_name(struct graph_outputs *o, const char *path, const char **out, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
@@ -39,12 +41,16 @@ static grebe_status choose_name(struct graph_outputs *o, const char *path, const
         dot != NULL && dot != base && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".pt") == 0 || strcmp(dot, ".pth") == 0)
             ? (size_t)(dot - p)
             : strlen(p);
-    size_t skip = is_outside ? (size_t)(base - p) : 0;
+    const size_t before = (size_t)(base - p), skip = is_outside ? before : 0;
     for (unsigned i = 1;; i++) {
+        char ending[24];
+        const int n = i > 1 ? snprintf(ending, sizeof ending, "-%u.npy", i) : snprintf(ending, sizeof ending, ".npy");
+        const size_t len = stem - before, most = NAME_MAX - (size_t)n;
         buf_clear(&name);
         GREBE_TRY(is_outside ? buf_put_text(&name, "data/", err) : GREBE_OK);
-        GREBE_TRY(buf_put(&name, p + skip, stem - skip, err));
-        GREBE_TRY(i > 1 ? buf_printf(&name, err, "-%u.npy", i) : buf_put_text(&name, ".npy", err));
+        GREBE_TRY(buf_put(&name, p + skip, before - skip, err));
+        GREBE_TRY(buf_put(&name, base, len <= most ? len : utf8_valid_prefix(base, most), err));
+        GREBE_TRY(buf_put_text(&name, ending, err));
         const char *text = buf_text(&name);
         if (text == NULL) {
             st = mem_fail(err, name.len, path);

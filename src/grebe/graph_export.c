@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 #include "grebe/graph_export_internal.h"
 #include "grebe/source.h"
 #include "io/io_draft.h"
@@ -21,17 +22,26 @@ static bool is_taken(const struct graph_exporting *e, const char *name)
     return false;
 }
 
-/* The part as a name of a file. */
+/* The part as a name of a file, cut after a whole character. */
 static void put_safe(char *dst, size_t room, const char *part)
 {
-    size_t n = 0;
-    for (; *part != '\0' && n + 3 < room; part++) {
+    enum { CHARACTER_BYTES_MAX = 4 };
+    size_t n = 0, left = strlen(part);
+    while (left > 0 && n + CHARACTER_BYTES_MAX < room) {
         const unsigned char c = (unsigned char)*part;
+        const size_t len = utf8_char_len(part, left), step = len > 0 ? len : 1;
         if (c == ':') {
             dst[n++] = '_';
         }
-        const bool is_odd = c == ':' || c == '/' || c == '\\' || c < 0x20 || c == 0x7f || (c == '.' && n == 0);
-        dst[n++] = is_odd ? '_' : (char)c;
+        const bool is_odd = len == 0 || c == ':' || c == '/' || c == '\\' || c < 0x20 || c == 0x7f || (c == '.' && n == 0);
+        if (is_odd) {
+            dst[n++] = '_';
+        } else {
+            memcpy(dst + n, part, len);
+            n += len;
+        }
+        part += step;
+        left -= step;
     }
     dst[n] = '\0';
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text_distance.h"
+#include "base/utf8.h"
 #include "graph/graph_types.h"
 
 enum { NEAR_BYTES_MAX = 48 };
@@ -17,6 +18,7 @@ static void put_name(char dst[GRAPH_PART_ROOM], const char *kind, const char *ty
 {
     snprintf(dst, GRAPH_PART_ROOM, "%s%s%s%s%s", kind, type != NULL ? ":" : "", type != NULL ? type : "", name != NULL ? ":" : "",
              name != NULL ? name : "");
+    dst[utf8_valid_prefix(dst, strlen(dst))] = '\0'; /* cut after a whole character */
 }
 
 static bool set_at(const grebe_graph *g, size_t k, struct graph_part *part, char name[GRAPH_PART_ROOM])

@@ -51,6 +51,30 @@ q grebe graph export ordered none
 q grebe graph export ordered none --file-format csv
 ls -d none*
 
+echo "# export, preprocess: names that are too long for a file are cut after a character"
+type=a$(printf 'é%.0s' $(seq 100))
+name=$(printf 'é%.0s' $(seq 125))
+mkdir long
+printf '0,1\n1,0\n' >long/e.csv
+printf '1\n2\n' >column.csv
+grebe convert column.csv long/x.npy --header no -q
+cp long/x.npy "long/aaa$name.z" # 255 bytes, with an ending that is not that of npy
+cat >long/metadata.yaml <<END
+graph:
+  nodes: [{type: $type, num: 2}]
+  edges: [{type: '$type:r:$type', format: csv, path: e.csv}]
+feature_data:
+- {domain: node, type: $type, name: x, format: numpy, path: aaa$name.z}
+- {domain: node, type: $type, name: y, format: numpy, path: ./aaa$name.z}
+END
+q grebe graph preprocess long -q
+(cd long/preprocessed && ls *.npy | iconv -f utf-8 -t utf-8 | wc -lc)
+for format in npy csv; do
+    q grebe graph export long long_$format --file-format $format
+    find long_$format -type f | sort | iconv -f utf-8 -t utf-8 | wc -lc
+done
+q grebe graph preprocess long_npy -q
+
 echo "# tables"
 q grebe graph export g tables --file-format parquet
 find tables -type f | sort
