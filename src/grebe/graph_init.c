@@ -8,6 +8,7 @@
 #include "graph/graph_preprocess.h"
 #include "grebe/graph_init_internal.h"
 #include "grebe/source_internal.h"
+#include "io/io_lock.h"
 
 /* ---- paths ---- */
 
@@ -389,6 +390,7 @@ grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_g
     grebe_status st = GREBE_OK;
     struct graph_initing k = { .ctx = ctx, .dir = dir, .options = GREBE_GRAPH_INIT_OPTIONS_INIT, .ar = ARENA_INIT(ctx->a) };
     struct buf text = BUF_INIT(ctx->a), absolute = BUF_INIT(ctx->a);
+    struct io_lock lock = IO_LOCK_INIT;
     struct io_info info;
     const char *path = NULL;
     GREBE_TRY(options_copy(&k.options, sizeof k.options, options, err));
@@ -411,10 +413,12 @@ grebe_status grebe_graph_init(grebe_context *ctx, const char *dir, const grebe_g
     GREBE_TRY(count_nodes(&k, path, err));
     GREBE_TRY(print_metadata(&k, &text, err));
     GREBE_TRY(call_check(&k.call, err));
+    GREBE_TRY(io_lock_take_folder(&lock, dir, &k.call, err)); /* of several at once, files of one stand beside the metadata of that one */
     GREBE_TRY(graph_init_publish(&k, err));
     st = write_text(&k, path, &text, k.options.is_replaced, err); /* last: without it there is no data set */
 out:
     graph_init_end(&k, st == GREBE_OK || st == GREBE_EUNKNOWN_OUTCOME);
+    io_lock_drop(&lock);
     io_store_free(k.store);
     buf_release(&text);
     buf_release(&absolute);

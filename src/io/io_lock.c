@@ -16,9 +16,9 @@ static bool is_file_at(int fd, const char *path)
 }
 
 /* 1: held; 0: somebody else has it; -1: failed, errno is set. */
-static int try_lock(struct io_lock *lock, const char *path)
+static int try_lock(struct io_lock *lock, const char *path, int how)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, how | O_CLOEXEC, 0666);
     if (fd < 0) {
         return -1;
     }
@@ -32,14 +32,15 @@ static int try_lock(struct io_lock *lock, const char *path)
     return failed == 0 || failed == EWOULDBLOCK || failed == EINTR || failed == ENOENT ? 0 : -1;
 }
 
-grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err)
+static grebe_status take(struct io_lock *lock, const char *path, int how, const struct call *call, grebe_error *err)
 {
     long wait_ms = 2;
     lock->fd = -1;
     for (;;) {
         errno = 0;
-        int got = try_lock(lock, path);
-        if (got > 0) {
+        int got = try_lock(lock, path, how);
+        const bool is_without = got < 0 && (how & O_DIRECTORY) != 0 && (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EBADF);
+        if (got > 0 || is_without) {
             return GREBE_OK;
         }
         if (got < 0) {
@@ -55,11 +56,21 @@ grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct c
     }
 }
 
+grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err)
+{
+    return take(lock, path, O_RDWR | O_CREAT, call, err);
+}
+
+grebe_status io_lock_take_folder(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err)
+{
+    return take(lock, path, O_RDONLY | O_DIRECTORY, call, err);
+}
+
 grebe_status io_lock_try(struct io_lock *lock, const char *path, bool *got, grebe_error *err)
 {
     lock->fd = -1;
     errno = 0;
-    int is_mine = try_lock(lock, path);
+    int is_mine = try_lock(lock, path, O_RDWR | O_CREAT);
     *got = is_mine > 0;
     return is_mine >= 0 ? GREBE_OK
                         : GREBE_FAIL_SYS(err, status_from_errno(errno), errno, "%s: cannot lock", path);

@@ -3,7 +3,7 @@
 #define GREBE_IO_IO_LOCK_H
 
 /*
- * One process at a time, and one of its threads: flock(2) on a file beside what is guarded. The kernel gives the lock back when
+ * One process at a time, and one of its threads: flock(2) on a file beside what is guarded, or on a folder. The kernel gives the lock back when
  * its holder dies, however that happens.
  */
 
@@ -21,6 +21,8 @@ struct io_lock {
  * @return GREBE_OK; GREBE_ECANCELLED; GREBE_EIO.
  */
 grebe_status io_lock_take(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err);
+/** The same on a folder, which is there. Where folders cannot be locked (some network file systems) none is taken. */
+grebe_status io_lock_take_folder(struct io_lock *lock, const char *path, const struct call *call, grebe_error *err);
 /** Take it if nobody has it. @param got Written. */
 grebe_status io_lock_try(struct io_lock *lock, const char *path, bool *got, grebe_error *err);
 void io_lock_drop(struct io_lock *lock); /* one that is not held is accepted */

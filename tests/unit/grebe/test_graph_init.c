@@ -2,12 +2,14 @@
 /* What init does to files that are there, and what it leaves when it fails: nothing. */
 #include "grebe/graph_files.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "array/tensor.h"
+#include "io/io_lock.h"
 #include "test_support.h"
 
 static grebe_error err;
@@ -224,6 +226,34 @@ static void test_init__cancelled_at_each_look__nothing_stays(void **state)
     assert_int_equal(value_of(f, "sets/1.npy", 1), 1);
 }
 
+static void *init_with_force(void *arg)
+{
+    struct fixture *f = arg;
+    grebe_error failed = GREBE_ERROR_INIT;
+    f->o.is_replaced = true;
+    return grebe_graph_init(f->ctx, f->dir, &f->o, &failed) == GREBE_OK ? f : NULL;
+}
+
+/* Who names its files keeps others from naming theirs between them. */
+static void test_init__while_another_names_its_files__waits(void **state)
+{
+    struct fixture *f = *state;
+    struct io_lock lock = IO_LOCK_INIT;
+    struct call call = call_options_resolve(f->ctx, NULL);
+    pthread_t other;
+    void *done = NULL;
+    assert_int_equal(mkdir(f->dir, 0777), 0);
+    assert_ok(io_lock_take_folder(&lock, f->dir, &call, &err));
+    assert_int_equal(pthread_create(&other, NULL, init_with_force, f), 0);
+    usleep(300000);
+    const bool is_early = is_there(place(f, "metadata.yaml")) || is_there(place(f, "sets/0.npy")) || is_there(place(f, "edges/0.npy"));
+    io_lock_drop(&lock);
+    assert_int_equal(pthread_join(other, &done), 0);
+    assert_false(is_early);
+    assert_ptr_equal(done, f);
+    assert_true(is_there(place(f, "metadata.yaml")) && is_there(place(f, "sets/0.npy")));
+}
+
 #define INIT_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -234,6 +264,7 @@ int main(void)
         INIT_TEST(test_init__id_beyond_nodes__nothing_stays),
         INIT_TEST(test_init__old_files_and_failure__they_stay),
         INIT_TEST(test_init__cancelled_at_each_look__nothing_stays),
+        INIT_TEST(test_init__while_another_names_its_files__waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
