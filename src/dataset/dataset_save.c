@@ -270,9 +270,10 @@ static grebe_status target_begin(grebe_context *ctx, const char *path, struct ta
     return st;
 }
 
-/* Give the folder its name when st is good; what is left over is removed. */
-static grebe_status target_end(struct target *t, grebe_status st, bool is_durable, grebe_error *err)
+/* Give the folder its name when st is good, and nothing came to its place that may not be replaced; what is left over is removed. */
+static grebe_status target_end(struct target *t, grebe_status st, const grebe_dataset *const *sets, size_t n, bool is_durable, grebe_error *err)
 {
+    st = st == GREBE_OK ? check_target(t->store, sets, n, t->path, err) : st;
     if (st == GREBE_OK) {
         st = io_draft_publish(&t->draft, t->path, is_durable, err);
     }
@@ -314,7 +315,7 @@ grebe_status grebe_dataset_save_to_disk(const grebe_dataset *ds, const char *pat
         s.folder = t.draft.folder;
         st = write_set(&s, err);
     }
-    return target_end(&t, st, s.o.is_durable, err);
+    return target_end(&t, st, &ds, 1, s.o.is_durable, err);
 }
 
 grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_dataset *const *sets, size_t n,
@@ -346,5 +347,5 @@ grebe_status grebe_dataset_save_dict(const char *const *names, const grebe_datas
 out:
     buf_release(&folder);
     buf_release(&text);
-    return target_end(&t, st, o.is_durable, err);
+    return target_end(&t, st, sets, n, o.is_durable, err);
 }

@@ -5,7 +5,7 @@
 /*
  * Parts of a preprocessed graph (features: of any) as sources of rows: "FOLDER#PART", where PART is
  *   node:TYPE:NAME, edge:TYPE:NAME, graph:NAME  a feature (node:NAME in a graph without types); rows by id
- *   edges:TYPE (edges)         source, target, edge, attributes; in the order of the edge file where that is kept
+ *   edges:TYPE (edges)         source, target, edge (position where edge ids were not kept), attributes; in the order of the edge file where that is kept
  *   nodes:TYPE (nodes)         node, attributes
  *   set:TASK:train:TYPE        the arrays of a set (train, validation, test) of a task by number
  */

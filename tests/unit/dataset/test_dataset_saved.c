@@ -182,6 +182,15 @@ static void writes_the_same_bytes(void **state)
     arena_release(&g.arena);
 }
 
+static void put_mine(void *folder, const grebe_progress *progress)
+{
+    char path[700];
+    (void)progress;
+    snprintf(path, sizeof path, "%s/mine", (const char *)folder);
+    mkdir(folder, 0777);
+    test_write_file(path, "x", 1);
+}
+
 static void replaces_whole_folders(void **state)
 {
     struct fixture *f = *state;
@@ -231,6 +240,18 @@ static void replaces_whole_folders(void **state)
     grebe_dataset_free(linked);
     o.max_shard_bytes = 10;
     assert_fails(grebe_dataset_save_to_disk(five, other, &o, &err), GREBE_EINVAL, "one of them");
+
+    /* what comes to the place while it is saved */
+    char meanwhile[600], mine[700];
+    snprintf(meanwhile, sizeof meanwhile, "%s/meanwhile", f->folder);
+    snprintf(mine, sizeof mine, "%s/mine", meanwhile);
+    grebe_call_options call = GREBE_CALL_OPTIONS_INIT;
+    grebe_save_options watched = GREBE_SAVE_OPTIONS_INIT;
+    call.progress = put_mine;
+    call.progress_ctx = meanwhile;
+    watched.call = &call;
+    assert_fails(grebe_dataset_save_to_disk(five, meanwhile, &watched, &err), GREBE_EEXISTS, "other things");
+    assert_int_equal(access(mine, R_OK), 0);
     grebe_dataset_free(ten);
     grebe_dataset_free(five);
     grebe_dataset_free(loaded);
