@@ -6,7 +6,7 @@
 #include "base/context_internal.h"
 #include "graph/graph_attribute_keys.h"
 #include "graph/graph_edges_parquet.h"
-#include "graph/graph_metadata.h"
+#include "graph/graph_metadata_internal.h"
 
 bool graph_type_is_integer(int type)
 {
@@ -306,7 +306,7 @@ static grebe_status check_set(struct graph_metadata *m, const struct graph_set_s
         if (t.rank == 0) {
             snprintf(message, sizeof message, "%.400s: a single number, items are wanted", x->file.path);
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
-        } else if (x->name != NULL && strcmp(x->name, "seeds") == 0 && !graph_type_is_integer(t.type)) {
+        } else if (graph_set_is_seeds(x->name) && !graph_type_is_integer(t.type)) {
             snprintf(message, sizeof message, "%.400s: seeds must be integers, found %s", x->file.path,
                      tensor_type_name(t.type));
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
@@ -319,6 +319,7 @@ static grebe_status check_set(struct graph_metadata *m, const struct graph_set_s
                      x->name != NULL ? x->name : x->file.path, (unsigned long long)t.shape[0]);
             st = graph_problem_add_file(m, &x->file, GREBE_ESCHEMA, message, err);
         }
+        st = st == GREBE_OK ? graph_set_check_seeds(m, s, x, &t, err) : st;
         tensor_release(&t);
     }
     return st;

@@ -42,6 +42,8 @@ grebe_status graph_section_file(const struct graph_section *map, const char *con
 /** Warn of keys that are not in `known` but nearly so (is_closed: of all of them). */
 grebe_status graph_section_typos(const struct graph_section *map, const char *const *known, bool is_closed,
                              const char *consequence, grebe_error *err);
+/** The name of `known` that a word is nearly; NULL: it is one of them, or near to none. */
+const char *graph_section_near(const char *const *known, const char *word);
 /** The map without the keys of `known`. */
 grebe_status graph_section_extra(const struct graph_section *map, const char *const *known, const struct yaml_tree **out,
                              grebe_error *err);
@@ -50,5 +52,13 @@ grebe_status graph_section_extra(const struct graph_section *map, const char *co
 grebe_status graph_features_fill(const struct graph_section *map, bool is_attributes, struct graph_feature_spec **out,
                                  size_t *n, grebe_error *err);
 grebe_status graph_tasks_fill(const struct graph_section *root, grebe_error *err);
+
+/** Warn of names of arrays and of a type with which a set cannot be sampled. */
+grebe_status graph_set_check_names(const struct graph_section *map, const struct graph_set_spec *s, grebe_error *err);
+/** Whether arrays of that name (NULL: none) are seeds. */
+bool graph_set_is_seeds(const char *name);
+/** Warn of seeds whose shape does not fit the type of their set. @param t Opened. */
+grebe_status graph_set_check_seeds(struct graph_metadata *m, const struct graph_set_spec *s, const struct graph_set_item *x,
+                                   const struct tensor *t, grebe_error *err);
 
 #endif

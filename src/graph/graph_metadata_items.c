@@ -165,6 +165,7 @@ static grebe_status fill_set(const struct graph_section *map, struct graph_set_s
         GREBE_TRY(graph_section_file(&item, formats, &x->file, err));
         GREBE_TRY(graph_section_typos(&item, known_of_items, true, "It is not looked at.", err));
     }
+    st = graph_set_check_names(map, out, err);
 out:
     return st;
 }

@@ -198,22 +198,28 @@ static bool is_among(const char *const *known, const char *key)
     return false;
 }
 
+const char *graph_section_near(const char *const *known, const char *word)
+{
+    const char *near = NULL;
+    size_t least = strlen(word) <= 4 ? 2 : 3; /* short words are near to everything */
+    for (size_t k = 0; known[k] != NULL; k++) {
+        const size_t n = edits(word, known[k]);
+        if (n < least) {
+            least = n;
+            near = known[k];
+        }
+    }
+    return least > 0 ? near : NULL;
+}
+
 grebe_status graph_section_typos(const struct graph_section *map, const char *const *known, bool is_closed,
                              const char *consequence, grebe_error *err)
 {
     grebe_status st = GREBE_OK;
     for (size_t i = 0; i < map->tree->n && st == GREBE_OK; i++) {
         const struct yaml_tree *key = map->tree->pairs[i].key;
-        const char *near = NULL;
+        const char *near = graph_section_near(known, key->text);
         char field[200];
-        size_t least = strlen(key->text) <= 4 ? 2 : 3; /* short words are near to everything */
-        for (size_t k = 0; known[k] != NULL; k++) {
-            size_t n = edits(key->text, known[k]);
-            if (n < least) {
-                least = n;
-                near = known[k];
-            }
-        }
         if (is_among(known, key->text) || (near == NULL && !is_closed)) {
             continue;
         }

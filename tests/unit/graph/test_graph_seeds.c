@@ -13,7 +13,10 @@ struct told {
 static void tell(void *arg, const grebe_graph_problem *p)
 {
     struct told *t = arg;
-    assert_true(t->n < 4 && p->is_error);
+    if (!p->is_error) {
+        return; /* that a set without seeds cannot be sampled */
+    }
+    assert_true(t->n < 4);
     t->status = p->status;
     snprintf(t->message[t->n], sizeof t->message[0], "%s", p->message);
     snprintf(t->field[t->n], sizeof t->field[0], "%s", p->field);
