@@ -53,8 +53,9 @@ endforeach()
 # What graphs are made of is said in YAML: without it these have nothing to open.
 if(NOT GREBE_WITH_YAML)
     foreach(test graph.test_csc_pieces graph.test_graph_crash graph.test_graph_degrees graph.test_graph_edges graph.test_graph_large
-            graph.test_graph_loader graph.test_graph_loader_refused graph.test_graph_memory graph.test_graph_metadata graph.test_graph_place graph.test_graph_preprocess graph.test_graph_rebuild graph.test_graph_seeds
-            graph.test_graph_verify grebe.test_graph_files grebe.test_graph_init grebe.test_graph_cancel)
+            graph.test_graph_loader graph.test_graph_loader_refused graph.test_graph_memory graph.test_graph_metadata
+            graph.test_graph_place graph.test_graph_preprocess graph.test_graph_rebuild graph.test_graph_seeds graph.test_graph_verify
+            grebe.test_graph_files grebe.test_graph_hostile grebe.test_graph_init grebe.test_graph_cancel)
         set_tests_properties(unit.${test} PROPERTIES DISABLED TRUE)
     endforeach()
 endif()
