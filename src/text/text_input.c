@@ -52,6 +52,9 @@ static grebe_status read_head(struct text_reader *r, grebe_error *err)
     return GREBE_OK;
 }
 
+/* Nothing has an address, too: places in it are counted from there. */
+static const char *address_of(const unsigned char *data) { return data != NULL ? (const char *)data : ""; }
+
 grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
                               const struct text_input *in, grebe_error *err)
 {
@@ -61,6 +64,7 @@ grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
     r->input = *in;
     r->input.name = NULL;
     r->window = BUF_INIT(ctx->a);
+    r->data = "";
     r->line = r->column = 1;
     r->record_max = TEXT_RECORD_MAX;
     region_keep(r->input.map);
@@ -74,7 +78,7 @@ grebe_status text_reader_init(struct text_reader *r, grebe_context *ctx,
     if (id != CODEC_NONE) {
         GREBE_TRY(codec_stream_new(ctx->a, id, read_raw, r, &r->codec, err));
     } else if (r->input.map != NULL && !r->input.is_latin1) {
-        r->data = (const char *)r->input.map->data;
+        r->data = address_of(r->input.map->data);
         r->end = r->input.map->len;
         r->is_over = true;
     }
@@ -148,7 +152,7 @@ grebe_status text_reader_fill(struct text_reader *r, size_t want, grebe_error *e
         r->end += r->input.is_latin1 ? utf8_of_latin1(dst, got) : got;
         r->window.len = r->end;
     }
-    r->data = (const char *)r->window.data;
+    r->data = address_of(r->window.data);
     return GREBE_OK;
 }
 

@@ -53,7 +53,7 @@ struct text_reader {
     uint64_t raw_at;        /* of the map, when it is compressed */
     unsigned char head[4];  /* what sniffing took of the input */
     size_t n_head, head_at;
-    const char *data;       /* the map, or window.data */
+    const char *data;       /* the map, or window.data; of nothing an address, too */
     size_t at, end;         /* what is not yet taken */
     bool is_over;           /* nothing follows data + end */
     struct buf window;
