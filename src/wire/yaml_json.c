@@ -18,6 +18,7 @@ static grebe_status scalar_of(struct arena *ar, const struct yaml_tree *y, struc
 {
     int64_t i;
     double d;
+    bool is_true = false;
     char text[NUMBER_TEXT_MAX];
     out->type = JSON_STRING;
     out->n = y->n;
@@ -27,8 +28,8 @@ static grebe_status scalar_of(struct arena *ar, const struct yaml_tree *y, struc
     }
     if (yaml_tree_is_null(y)) {
         *out = (struct json_value){ .type = JSON_NULL, .line = y->line, .column = y->column };
-    } else if (yaml_tree_bool(y, &out->boolean)) {
-        out->type = JSON_BOOL;
+    } else if (yaml_tree_bool(y, &is_true)) {
+        *out = (struct json_value){ .type = JSON_BOOL, .boolean = is_true, .line = y->line, .column = y->column };
     } else if (yaml_tree_i64(y, &i)) {
         return number_of(ar, text, number_put_i64(text, i), out, err);
     } else if (yaml_tree_double(y, &d) && isfinite(d)) {
